@@ -26,8 +26,8 @@ def _serve_rubrics() -> int:
     """Run the server. The imports are heavy, and not needed for --help or a wrong usage."""
     from sidecar.platform.installation import plugin_root  # noqa: PLC0415 - see above
     from sidecar.platform.paths import user_paths  # noqa: PLC0415 - see above
-    from sidecar.servers.rubric_language.desk import RubricEditorCheck  # noqa: PLC0415 - see above
+    from sidecar.servers.rubric_language.checking import RubricCheck  # noqa: PLC0415 - see above
     from sidecar.servers.rubric_language.server import serve_language_server  # noqa: PLC0415 - see above
 
-    desk = RubricEditorCheck(plugin_root() / "rubric" / "rubric.md", os.environ, user_paths().state)
-    return serve_language_server(desk, __version__)
+    check = RubricCheck(plugin_root() / "rubric" / "rubric.md", os.environ, user_paths().state)
+    return serve_language_server(check, __version__)

@@ -1,54 +1,48 @@
-"""`supervisor rubric`: shows the rubric in force. Needs no sidecar.
-
-The other subcommands have modules of their own, which are imported only when needed.
-"""
+"""`supervisor rubric`: shows the rubric in force, makes one, and compares it with the default."""
 
 from __future__ import annotations
 
-import importlib
+import difflib
 import os
 from pathlib import Path
 from typing import Final
 
 import click
 
+from sidecar.cli.goal import refuse_agents
 from sidecar.cli.options import FOLDER_ARGUMENT
 from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.rubric_check import check
 from sidecar.cli.trust import accept
-from sidecar.judging.replays import rubric_digest
+from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
+from sidecar.platform.configuration import user_config_folder
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
-from sidecar.rubric.policy import describe_rubric
-from sidecar.rubric.reader import RubricFiles
+from sidecar.rubric.files import RejectedRubricError, create_rubric_file
+from sidecar.rubric.policy import (
+    EDIT_HINT,
+    PROJECT_RUBRIC_PATHS,
+    describe_rubric,
+    new_rubric_text,
+    summarize_rubric_changes,
+)
+from sidecar.rubric.reader import RubricFiles, parse_rubric, read_rubric_text
 
-LAZY_COMMANDS: Final = {
-    "init": "sidecar.cli.rubric_init",
-    "check": "sidecar.cli.rubric_check",
-    "diff": "sidecar.cli.rubric_diff",
-    "replay": "sidecar.cli.rubric_replay",
-}
-"""Subcommands and their modules; a module defines its command under the name of the subcommand."""
-
-
-class _LazyRubricGroup(click.Group):
-    """A group that imports the module of a subcommand when it is called, or when help is shown."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *LAZY_COMMANDS]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in LAZY_COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        command = getattr(importlib.import_module(LAZY_COMMANDS[cmd_name]), cmd_name)
-        if not isinstance(command, click.Command):
-            raise TypeError(f"{LAZY_COMMANDS[cmd_name]}.{cmd_name} is no command")
-        return command
+PROJECT, USER = "project", "user"
+EXISTS_MESSAGE: Final = """ is there already, and stays as it is.
+  - see what is wrong with it: supervisor rubric check
+  - see how it differs from the default: supervisor rubric diff
+  - begin anew, and keep it as rubric.md.bak: supervisor rubric init --force"""
 
 
-@click.group(cls=_LazyRubricGroup)
+@click.group()
 def rubric() -> None:
     """The project's own idea of done: show it, make one, check it, and let an agent's edit of it count."""
+
+
+rubric.add_command(accept)
+rubric.add_command(check)
 
 
 @rubric.command(short_help="Which rubric is in force, and why.")
@@ -56,23 +50,106 @@ def rubric() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the rubric in force as JSON for a script.")
 def show(folder: str, *, as_json: bool) -> None:
     """Which file is in force for FOLDER (else the current folder) and why, and what is held."""
-    counts = _rubric_files().load(folder, os.environ)
+    counts = RubricFiles(_default_path(), os.environ, user_paths().state / "rubrics").load(folder, os.environ)
     if as_json:
         echo_json(counts)
         return
     echo("\n".join(escape_unprintable_lines(describe_rubric(counts, folder))))
-    saved = RubricFiles(_default_rubric_path(), os.environ).load(folder, os.environ)
-    if counts.held is None and (saved.origin, rubric_digest(saved)) != (counts.origin, rubric_digest(counts)):
+    saved = RubricFiles(_default_path(), os.environ).load(folder, os.environ)
+    same = (saved.origin, saved.criteria, saved.legitimate) == (
+        counts.origin,
+        counts.criteria,
+        counts.legitimate,
+    )
+    if counts.held is None and not same:
         origin = escape_unprintable(saved.origin)
         echo(f"What is saved now is another one, {origin}: the next stop looks at it.")
 
 
-def _rubric_files() -> RubricFiles:
-    return RubricFiles(_default_rubric_path(), os.environ, user_paths().state / "rubrics")
+@rubric.command(short_help="Compare a rubric with the default.")
+@FOLDER_ARGUMENT
+@click.option("--summary", is_flag=True, help="Only the criteria, not the lines.")
+def diff(folder: str, *, summary: bool) -> None:
+    """Compare the rubric file that serves FOLDER (else the current folder) with the default.
+
+    First the criteria that are gone, new or changed, then the lines. It is the file as it is now, an edit
+    that is held with it.
+    """
+    default = _default_path()
+    serving = RubricFiles(default, os.environ).load(folder, os.environ)
+    for line in serving.rejected:
+        echo(f"passed over: {escape_unprintable(line)}")
+    origin = Path(serving.origin)
+    if origin == default:
+        move = "Mend that file." if serving.rejected else "Make a rubric of your own: supervisor rubric init"
+        echo(f"The default serves here. {move}")
+        return
+    theirs, ours = _read_rubric(default), _read_rubric(origin)
+    echo(f"{escape_unprintable(str(origin))}, compared with the default:")
+    echo(f"  {escape_unprintable(summarize_rubric_changes(parse_rubric(theirs), parse_rubric(ours)))}")
+    if not summary:
+        before, after = escape_unprintable_lines(theirs), escape_unprintable_lines(ours)
+        for line in ("", *difflib.unified_diff(before, after, "default", "in force", lineterm="")):
+            echo(line)
 
 
-def _default_rubric_path() -> Path:
+@rubric.command()
+@click.option(
+    "--scope",
+    type=click.Choice([PROJECT, USER]),
+    default=PROJECT,
+    show_default=True,
+    help="For the project in this folder, or for you wherever a project has none.",
+)
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Begin with this file as it is, not with the default.",
+)
+@click.option("--force", is_flag=True, help="Replace what is there; it is kept beside it as rubric.md.bak.")
+def init(scope: str, source: str | None, *, force: bool) -> None:
+    """Make a rubric of your own to edit.
+
+    An agent's shell is refused: what it makes here would count as yours.
+    """
+    refuse_agents(noted=True)
+    place, text = _new_path(scope), _read_rubric(Path(source) if source else _default_path())
+    if not source:
+        text = new_rubric_text(text, Path.cwd().name if scope == PROJECT else "")
+    backup = place.with_name(f"{place.name}.bak")
+    if force and os.path.lexists(backup):  # of an earlier --force: it may be the user's only copy
+        raise click.ClickException(f"{escape_unprintable(str(backup))} is there already: move it away first")
+    try:
+        beside = create_rubric_file(place, text, force=force)
+    except FileExistsError as error:
+        if error.filename != str(place):
+            raise
+        raise click.ClickException(f"{escape_unprintable(str(place))}{EXISTS_MESSAGE}") from error
+    kept = f"; what was there is {escape_unprintable(str(beside))}" if beside else ""
+    echo(f"{escape_unprintable(str(place))} was made{kept}. {EDIT_HINT}")
+
+
+def _default_path() -> Path:
     return plugin_root() / "rubric" / "rubric.md"
 
 
-rubric.add_command(accept)
+def _new_path(scope: str) -> Path:
+    if scope == PROJECT:
+        return Path.cwd() / PROJECT_RUBRIC_PATHS[0]
+    folder = user_config_folder(os.environ)
+    if folder is None:
+        raise click.UsageError("neither XDG_CONFIG_HOME nor HOME says where your configuration is")
+    return folder / "rubric.md"
+
+
+def _read_rubric(path: Path) -> str:
+    """Return the text of a rubric. Raises BadInputError for a file that cannot be one."""
+    try:
+        text = read_rubric_text(path.resolve())
+        if isinstance(text, RejectedRubricError):
+            raise text
+        parse_rubric(text)
+    except (RejectedRubricError, OSError) as error:
+        raise BadInputError(f"{path} cannot be a rubric: {error}") from error
+    return text

@@ -181,8 +181,7 @@ class Flaw(Struct, frozen=True):
     """One flaw of a text, described for its author.
 
     `code` is short and stable ("missing-section"). `begin` and `end` are positions as above. `help` says in
-    one sentence how to fix it, where `why` does not. `also` are related places (the other of two criteria
-    that contradict each other), each with a short text.
+    one sentence how to fix it, where `why` does not.
     """
 
     code: str
@@ -192,7 +191,6 @@ class Flaw(Struct, frozen=True):
     weight: FlawSeverity = FlawSeverity.ERROR
     help: str = ""
     fixes: tuple[QuickFix, ...] = ()
-    also: tuple[tuple[TextSpan, str], ...] = ()
 
 
 class RubricContext(Struct, frozen=True, kw_only=True):

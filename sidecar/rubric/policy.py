@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
@@ -13,12 +13,6 @@ from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.held_edits import HeldEdit
 from sidecar.kernel.rubric import ConfigurationContents, Criterion, FlawSeverity, Rubric
 from sidecar.kernel.text import clean_line, counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sidecar.kernel.rubric import Flaw
-
 
 MAX_CRITERIA_NAMED: Final = 3
 """Criteria of each kind that a summary names."""
@@ -289,22 +283,17 @@ def edit_rubric_answer(path: str, *, made: bool) -> str:
     return f"Supervisor: {begun}. {EDIT_HINT}"
 
 
-class TextPosition(Struct, frozen=True, order=True):
-    """A position in a text as people count: lines from 1, columns in code points from 1."""
+def find_text_position(text: str, place: int) -> tuple[int, int]:
+    """Return the line and column of an offset, as people count: both from 1, columns in code points.
 
-    line: int
-    column: int
-
-
-def find_text_position(text: str, place: int) -> TextPosition:
-    """Return the position of an offset. Lines end where an editor ends them: at LF, CR LF, or CR."""
+    Lines end where an editor ends them: at LF, CR LF, or CR.
+    """
     above = text[: max(place, 0)]
     ends = [found.end() for found in _BREAK.finditer(above)]
-    return TextPosition(len(ends) + 1, len(above) - (ends[-1] if ends else 0) + 1)
+    return len(ends) + 1, len(above) - (ends[-1] if ends else 0) + 1
 
 
-def count_flaws(flaws: Iterable[Flaw]) -> str:
-    """Count the flaws by weight: "1 error, 2 warnings"; "nothing to mend" for none."""
-    found = [flaw.weight for flaw in flaws]
-    parts = [(found.count(weight), weight.value) for weight in FlawSeverity]
-    return ", ".join(f"{counted(n, word)}" for n, word in parts if n) or "nothing to mend"
+def count_flaws(weights: Sequence[FlawSeverity]) -> str:
+    """Count flaws by weight: "1 error, 2 warnings"; "nothing to mend" for none."""
+    parts = [(weights.count(weight), weight.value) for weight in FlawSeverity]
+    return ", ".join(counted(n, word) for n, word in parts if n) or "nothing to mend"

@@ -177,7 +177,7 @@ class MissingSection(NamedTuple):
     `place` is where its heading is, None if it is missing.
     """
 
-    section: str
+    section: SectionRole
     place: TextSpan | None = None
 
     @property
@@ -196,7 +196,7 @@ def missing_sections(text: str) -> tuple[MissingSection, ...]:
 
     found = parse_outline(text).sections
     return tuple(
-        MissingSection(role.value, next((_heading_span(each) for each in found if each.role is role), None))
+        MissingSection(role, next((_heading_span(each) for each in found if each.role is role), None))
         for role in REQUIRED_SECTIONS
         if not any(each.criteria for each in found if each.role is role)
     )

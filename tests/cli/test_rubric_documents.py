@@ -28,7 +28,7 @@ def test_the_object_that_scripts_get_is_the_one_in_the_documents(
         "## Patterns\n\n- **DONE**: a test fails without the change\n"
     )
     monkeypatch.chdir(tmp_path)
-    assert typed("rubric", "check", "--format", "json") == 1
+    assert typed("rubric", "check", "--json") == 1
     assert json.loads(capsys.readouterr().out) == told
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
-from lsprotocol import types
 from msgspec.structs import replace
 
 from sidecar.hosts.claude_code.codec import ClaudeCodeCodec
@@ -20,7 +18,8 @@ from sidecar.kernel.gate import Gate
 from sidecar.kernel.journal import Journal, TaskStatus
 from sidecar.kernel.rubric import Flaw, FlawSeverity
 from sidecar.rubric.policy import describe_rubric
-from sidecar.servers.rubric_language.changes import flaw_diagnostic
+from sidecar.servers.rubric_language.checking import RubricCheck
+from sidecar.servers.rubric_language.server import OpenRubric
 from sidecar.servers.tools.tool import clip_printable
 from sidecar.systems.iteration.policy import journal as rules
 from sidecar.systems.supervision.gate_approvals import _describe_gate
@@ -54,11 +53,8 @@ def sent_back(text: str) -> str:
 
 def in_an_editor(text: str) -> str:
     flaw = Flaw(weight=FlawSeverity.ERROR, code="x", why=text, help=text, begin=0, end=0)
-    place = types.Range(types.Position(0, 0), types.Position(0, 0))
-    view: Any = SimpleNamespace(
-        page=SimpleNamespace(range=lambda _: place), able=SimpleNamespace(related=False, data=False)
-    )
-    return flaw_diagnostic(view, flaw).message
+    check = RubricCheck(Path(__file__), {})
+    return OpenRubric("", "x", check, "utf-16").diagnostic(flaw).message
 
 
 WAYS: Final[dict[str, Callable[[str], str]]] = {

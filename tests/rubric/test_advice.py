@@ -6,23 +6,19 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.kernel.rubric import Flaw, FlawSeverity, RubricContext, SectionRole
-from sidecar.rubric.advice.advise import LIMIT, LONGEST, advise
-from sidecar.rubric.advice.edits import Code
+from sidecar.rubric.advice.advise import FLAWS_LIMIT, TEXT_LIMIT
+from sidecar.rubric.advice.flaws import Code
 from sidecar.rubric.outline import parse_outline
-from support.advice import AROUND, WORDING, Case, advised, applied, cases, codes, rubric
+from support.advice import AROUND, Case, advised, applied, cases, codes, rubric
 from support.table import over_table
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULT = (ROOT / "rubric" / "rubric.md").read_text(encoding="utf-8")
-WEAK = [case for name in ("weak", "weak_later", "weak_last") for case in cases(name)]
-GOOD = [case for name in ("good", "good_later", "good_last") for case in cases(name)]
-NEVER_FOUND = {"The agent is lazy.", "docstring with"}
-"""Weak criteria that get no flaw, by a part of each: a word of opinion, and what is said in other words."""
+WEAK = list(cases("weak"))
 
 
 # --- figures ------------------------------------------------------------------------------------------------
@@ -32,18 +28,15 @@ def test_nothing_is_weak_in_the_default_rubric() -> None:
     assert advised(DEFAULT, RubricContext(rules=AROUND.rules)) == ()
 
 
-@pytest.mark.parametrize("name", ["good", "good_later", "good_last"])
-def test_nothing_is_said_of_good_criteria(name: str) -> None:
-    told = {case.text: advised(rubric(case)) for case in cases(name)}
-    warned = [text for text, flaws in told.items() if flaws]
-    assert len(told) >= 25
-    assert warned == []
+def test_nothing_is_said_of_good_criteria() -> None:
+    told = {case.text: advised(rubric(case)) for case in cases("good")}
+    assert len(told) >= 100
+    assert [text for text, flaws in told.items() if flaws] == []
 
 
 @over_table("case", WEAK, ids=lambda case: f"{case.code}: {case.text[:40]!r}")
 def test_a_weak_criterion_gets_the_code_that_fits(case: Case) -> None:
-    found = case.code in codes(rubric(case))
-    assert found is not any(part in case.text for part in NEVER_FOUND)
+    assert case.code in codes(rubric(case))
 
 
 @over_table("case", list(cases("foreign")), ids=lambda case: str(case.text[14:40]))
@@ -53,7 +46,6 @@ def test_a_rubric_in_another_language_is_not_judged_by_its_words(case: Case) -> 
 
 def test_every_code_is_shown_by_a_weak_criterion_or_by_a_test_of_its_own() -> None:
     elsewhere = {
-        Code.NEARLY_TOO_BIG,
         Code.TOO_LONG_CRITERION,
         Code.TOO_MANY_CRITERIA,
         Code.UNKNOWN_SECTION,
@@ -100,12 +92,11 @@ def test_most_weak_criteria_come_with_a_fix() -> None:
         if case.code == flaw.code and not flaw.fixes
     }
     assert without <= {
-        Code.CONTRADICTION,
         Code.GLOB_INVALID,
         Code.GLOB_MATCHES_NOTHING,
-        Code.UNDECIDABLE,
         Code.UNKNOWN_GATE,
         Code.UNKNOWN_RULE,
+        Code.UNREAD_LINE,
     }
 
 
@@ -181,11 +172,10 @@ def test_what_was_remembered_of_a_criterion_is_what_would_be_found_anew(pieces: 
 )
 def test_a_hostile_text_is_advised_on_like_any_other(line: str) -> None:
     deep = tuple("/".join([f"d{n}", *["aaaaaaaaaaaaaaaaaaaa"] * 12]) for n in range(3000))
-    assert len(advised(line, RubricContext(gates=("a" * 100,), paths=deep))) <= LIMIT
+    assert len(advised(line, RubricContext(gates=("a" * 100,), paths=deep))) <= FLAWS_LIMIT
 
 
 def test_a_text_that_no_file_may_have_is_not_looked_at() -> None:
-    assert advise(parse_outline("x" * 10), WORDING) == ()
-    text = "## Patterns\n\n- **Joy**: the users are happy\n\n"
-    assert codes(text) == [Code.UNDECIDABLE]
-    assert advised(text + "x" * LONGEST) == ()
+    text = "## Patterns\n\n- **Joy**: it is said\n  Severity: high\n\n"
+    assert codes(text) == [Code.UNKNOWN_SEVERITY]
+    assert advised(text + "x" * TEXT_LIMIT) == ()

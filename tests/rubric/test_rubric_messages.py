@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.kernel.errors import CommandRefusal
-from sidecar.kernel.rubric import Flaw, FlawSeverity
+from sidecar.kernel.rubric import FlawSeverity
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.policy import (
     RubricCommand,
@@ -68,10 +68,10 @@ def test_who_wants_to_edit_is_told_where_and_whether_it_was_made() -> None:
 
 def test_flaws_are_counted_by_weight_and_none_is_nothing_to_mend() -> None:
     weights = [FlawSeverity.HINT, FlawSeverity.ERROR, FlawSeverity.HINT]
-    assert count_flaws([Flaw("a", "b", 0, 0, weight) for weight in weights]) == "1 error, 2 hints"
+    assert count_flaws(weights) == "1 error, 2 hints"
     assert count_flaws([]) == "nothing to mend"
 
 
 def test_a_place_behind_the_end_is_the_end_and_one_before_the_start_the_start() -> None:
-    assert (find_text_position("a\r\nb", 99).line, find_text_position("a\r\nb", 99).column) == (2, 2)
-    assert (find_text_position("a", -5).line, find_text_position("a", -5).column) == (1, 1)
+    assert find_text_position("a\r\nb", 99) == (2, 2)
+    assert find_text_position("a", -5) == (1, 1)

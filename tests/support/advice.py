@@ -9,8 +9,8 @@ from typing import Final, NamedTuple
 from sidecar.judging.rules.every import STOP_RULES
 from sidecar.kernel.rubric import Flaw, QuickFix, RubricContext
 from sidecar.platform.data import load_data
-from sidecar.rubric.advice.advise import advise
-from sidecar.rubric.advice.wording import AdviceWording
+from sidecar.rubric.advice.advise import advise_on
+from sidecar.rubric.advice.flaws import AdviceWording
 from sidecar.rubric.outline import parse_outline
 
 CRITERIA: Final = Path(__file__).parents[1] / "rubric" / "advice" / "criteria"
@@ -62,7 +62,7 @@ def rubric(case: Case) -> str:
 
 
 def advised(text: str, around: RubricContext = AROUND) -> tuple[Flaw, ...]:
-    return advise(parse_outline(text), WORDING, around)
+    return advise_on(parse_outline(text), WORDING, around)
 
 
 def codes(text: str, around: RubricContext = AROUND) -> list[str]:

@@ -1,7 +1,7 @@
-"""Lines that look as if they said something of a criterion and are prose, and what decides a criterion.
+"""Lines of a criterion that are prose and look as if they set something; names and globs that mean nothing.
 
-The reader takes a line as it is meant or not at all, and is silent about it. What is said here is why, and
-how the line has to look. A key that is not quite one counts only where its value would be understood.
+The reader takes a line as it is meant or not at all, and reports nothing about it. Advice says why, and how
+the line has to look. A key that is not quite one counts only where its value would be understood.
 """
 
 from __future__ import annotations
@@ -16,37 +16,39 @@ from sidecar.kernel.rubric import (
     CRITERION_SOURCES,
     CriterionKey,
     Flaw,
+    LocatedCriterion,
     RubricContext,
     RubricOutline,
     Severity,
     TextSpan,
 )
-from sidecar.rubric.advice.edits import Code, fix, line_at, moved, warn, without
-from sidecar.rubric.advice.passage import BLOT, CACHED, Place
-from sidecar.rubric.advice.wording import AdviceWording, meant_by
+from sidecar.rubric.advice.flaws import AdviceWording, Code, fix_by, hint, name_meant_by, warning
+from sidecar.rubric.globs import glob_matches_path
 
-WHEN_LIMIT: Final = 300
-"""Characters of a hint, as the reader has it."""
-NEAR: Final = 0.6
-"""How alike two names are that one is offered for the other, from 0 to 1; measured as difflib does."""
+NAME_LIKENESS: Final = 0.6
+"""How alike two names are that one is offered for the other, from 0 to 1, as difflib measures."""
+KEY_LIKENESS: Final = 0.84
+"""How alike a word is to a key that it is taken for."""
+WORD_LIKENESS: Final = 0.8
+"""How alike a value is to a known one that it is taken for."""
 OFFERED: Final = 3
 """Names that are offered for an unknown one."""
-LINE: Final = (
+LISTED: Final = 12
+"""Known names that are listed."""
+
+LINE: Final = re.compile(
     r"(?:(?<=\n)|(?<=\r))[ \t]{0,8}(?:[-*+][ \t]{1,4})?"
-    r"(?P<text>(?P<bold>\*\*|__)?(?P<key>[A-Za-z]{3,12}(?:[ -][A-Za-z]{2,4})?)(?:\*\*|__)?"
-    r"(?P<more>(?: [a-z]{2,12}){1,2})?[ \t]?(?P<mark>[:=]|-(?=[ \t]))(?:\*\*|__)?"
-    r"[ \t]*(?P<value>\S[^\r\n]{0,2000}))"
+    r"(?P<text>(?:\*\*|__)?(?P<key>[A-Za-z]{3,12}(?:[ -][A-Za-z]{2,4})?)(?:\*\*|__)?"
+    r"[ \t]?(?P<mark>[:=]|-(?=[ \t]))(?:\*\*|__)?[ \t]*(?P<value>\S[^\r\n]{0,2000}))"
 )
-FILES_OF: Final = (
-    r"(?i)(?:(?:all|the|every|any) )*(?P<words>[\w#+]+(?:(?:,| and| or|, and) [\w#+]+)*)"
-    r" (?:source )?(?:files?|code|modules?)"
-)
-"""Files that are named by their language."""
 UNREAD: Final = {
     CriterionKey.SEVERITY: (Code.UNKNOWN_SEVERITY, "the criterion is a must: no such severity"),
     CriterionKey.EVIDENCE: (Code.UNKNOWN_EVIDENCE, "not all of it is something that decides a criterion"),
-    CriterionKey.WHEN: (Code.UNREAD_LINE, f"a hint has at most {WHEN_LIMIT} characters"),
-    CriterionKey.APPLIES_TO: (Code.UNREAD_LINE, "the criterion holds for all files: not all of it are globs"),
+    CriterionKey.WHEN: (Code.UNREAD_LINE, "a hint has at most 300 characters"),
+    CriterionKey.APPLIES_TO: (
+        Code.UNREAD_LINE,
+        "the criterion holds for all files: not all of them are globs",
+    ),
 }
 HELP: Final = {
     CriterionKey.SEVERITY: "It is must, should or note.",
@@ -57,60 +59,134 @@ HELP: Final = {
 """What is said of a line of each key, and what to do."""
 
 
-class _Read(NamedTuple):
-    """A line that looks like one that says something; `exact`: its key is one, word for word."""
+class _UnreadLine(NamedTuple):
+    """A line that looks like one that sets something; `exact`: its key is one, word for word."""
 
     key: CriterionKey
     exact: bool
-    whole: TextSpan
+    span: TextSpan
     value: str
 
 
-def unread(
-    outline: RubricOutline, place: Place, around: RubricContext, wording: AdviceWording
+def unread_lines(
+    outline: RubricOutline, one: LocatedCriterion, around: RubricContext, wording: AdviceWording
 ) -> Iterator[Flaw]:
-    """Each line of a criterion that its author hardly meant as prose."""
-    known = {line.key for line in place.located.lines}
-    for found in _lines(place.passage.raw, place.passage.prose, wording):
-        key, span = found.key, moved(found.whole, place.begin)
+    """Yield each line of a criterion that its author hardly meant as prose."""
+    read = {line.key for line in one.lines}
+    for found in _unread_lines_of(outline, one, wording):
+        key, span = found.key, found.span
         code, why = UNREAD[key]
-        if found.exact and key in known:
-            drop = without(outline.text, line_at(outline.text, span.begin), "Leave this one out")
+        fixes = [fix_by(f"Write `{line}`", span, line) for line in _lines_meant(found, around, wording)]
+        if found.exact and key in read:
             why = f"a second `{key}:` is prose; the first one counts"
-            yield warn(Code.UNREAD_LINE, why, span, "Leave one of them.", drop)
-            continue
-        fixes = [fix(f"Write `{line}`", span, line) for line in _better(found, around, wording)]
-        if found.exact:
-            yield warn(code, f"this is prose, and {why}", span, HELP[key], *fixes)
+            yield warning(Code.UNREAD_LINE, why, span, "Leave one of them.")
+        elif found.exact:
+            yield warning(code, f"this is prose, and {why}", span, HELP[key], *fixes)
         elif fixes:
             why = f"this is prose: the judge's reader knows `{key}:`"
-            yield warn(Code.UNREAD_LINE, why, span, HELP[key], *fixes)
+            yield warning(Code.UNREAD_LINE, why, span, HELP[key], *fixes)
 
 
-def unknown(place: Place, around: RubricContext) -> Iterator[Flaw]:
-    """Each gate or rule in `Evidence:` that the project or Supervisor does not have."""
-    one = place.located.criterion
-    strange = [each for each in one.evidence if not _known(each, around)]
-    alone = " Nothing else is named, so nothing can decide it." if len(strange) == len(one.evidence) else ""
-    for line in place.located.lines:
-        if line.key is not CriterionKey.EVIDENCE:
+def _unread_lines_of(
+    outline: RubricOutline, one: LocatedCriterion, wording: AdviceWording
+) -> Iterator[_UnreadLine]:
+    """Yield the lines below a criterion's first one that have a key, and are neither code nor understood."""
+    text, begin, end = outline.text, one.whole.begin, one.whole.end
+    first = min((at for mark in "\r\n" if (at := text.find(mark, begin, end)) >= 0), default=end)
+    understood = [line.whole for line in one.lines]
+    for line in LINE.finditer(text, first, end):
+        span = TextSpan(line.start("text"), line.start("text") + len(line["text"].rstrip()))
+        if any(span.begin in each for each in (*outline.code, *understood)):
             continue
-        for part, name in zip(line.parts, one.evidence, strict=False):
+        word = " ".join(line["key"].replace("-", " ").split()).casefold()
+        near = get_close_matches(word, ("severity", "applies to", "evidence"), 1, KEY_LIKENESS)
+        key = next(filter(None, (name_meant_by(each, wording.keys) for each in (word, *near))), None)
+        if key is not None:
+            exact = word == key.casefold() and line["mark"] == ":"
+            yield _UnreadLine(key, exact, span, line["value"].strip())
+
+
+# --- how a line is meant ------------------------------------------------------------------------------------
+
+
+def _lines_meant(found: _UnreadLine, around: RubricContext, wording: AdviceWording) -> Iterator[str]:
+    """Yield the lines that may be meant; all possible ones where only the key is clear."""
+    if found.key is CriterionKey.SEVERITY:
+        word = found.value.strip("`*_. !").casefold()[:20]
+        known = [each for words in wording.severities.values() for each in words]
+        if near := get_close_matches(word, known, 1, WORD_LIKENESS):
+            severity = name_meant_by(near[0], wording.severities)
+            yield f"Severity: {severity}"
+        elif found.exact:
+            yield from (f"Severity: {each}" for each in Severity)
+    elif found.key is CriterionKey.APPLIES_TO:
+        value = found.value[:1000]
+        alone = not re.sub(r"`[^`]*`|\S*[*/.]\S*|\band\b|\bor\b|[,;\s]", "", value)
+        if (globs := _globs_in(value)) and (found.exact or alone):
+            yield f"Applies to: {', '.join(f'`{glob}`' for glob in globs)}"
+    elif found.key is CriterionKey.EVIDENCE:
+        parts = re.split(r"\s*(?:[,;]|\band\b|\bor\b)\s*", found.value[:200])
+        named = [_source_meant(word, around, wording) for part in parts if (word := part.strip("`*. "))]
+        if named and all(named):
+            yield f"Evidence: {', '.join(filter(None, dict.fromkeys(named)))}"
+        elif found.exact:
+            yield from (f"Evidence: {each}" for each in CRITERION_SOURCES)
+
+
+def _source_meant(said: str, around: RubricContext, wording: AdviceWording) -> str | None:
+    """Return the source of evidence that is meant by a word; None where it can be anything."""
+    word = " ".join(said.casefold().split())[:100]
+    if meant := name_meant_by(word, wording.sources):
+        return meant
+    kind, _, ident = (part.strip() for part in word.partition(":"))
+    if kind in {"gate", "rule"}:
+        exact = f"{kind}:{'-'.join(ident.split())}"
+        return exact if _is_known(exact, around) else next(iter(_similar_names(kind, ident, around)), None)
+    names = {name: f"{each}:{name}" for each in ("rule", "gate") for name in _known_names(each, around)}
+    close = get_close_matches(word, [*names, *CRITERION_SOURCES], 1, WORD_LIKENESS)
+    return names.get(close[0], close[0]) if close else None
+
+
+def _globs_in(value: str) -> tuple[str, ...]:
+    """Return the globs of a value that holds other words too: what is quoted, else what looks like one."""
+    named = re.findall(r"`([^`\s]{1,200})`", value) or re.findall(
+        r"(?<!\S)(?=[^\s,;]*[*/]|\.?[^\s,;.]+\.[a-z]{1,5}\b)[^\s,;`]{2,200}", value
+    )
+    return tuple(dict.fromkeys(each.rstrip(".") for each in named))[:20]
+
+
+# --- gates and rules ----------------------------------------------------------------------------------------
+
+
+def unknown_names(one: LocatedCriterion, around: RubricContext) -> Iterator[Flaw]:
+    """Yield each gate or rule in `Evidence:` that the project or Supervisor does not have."""
+    evidence = one.criterion.evidence
+    strange = {each for each in evidence if not _is_known(each, around)}
+    alone = " Nothing else is named, so nothing can decide it." if strange.issuperset(evidence) else ""
+    for part, name in _parts_of(one, CriterionKey.EVIDENCE, evidence):
+        if name in strange:
             kind, _, ident = name.partition(":")
-            if name in strange:
-                code = Code.UNKNOWN_GATE if kind == "gate" else Code.UNKNOWN_RULE
-                names = ", ".join(_names(kind, around)[:12])
-                fixes = [fix(f"Name `{near}`", part, near) for near in _near(kind, ident, around)]
-                help_ = f"There are: {names}." if names else ""
-                yield warn(code, f"there is no {kind} `{ident}`.{alone}", part, help_, *fixes)
+            code = Code.UNKNOWN_GATE if kind == "gate" else Code.UNKNOWN_RULE
+            known = ", ".join(_known_names(kind, around)[:LISTED])
+            fixes = [fix_by(f"Name `{near}`", part, near) for near in _similar_names(kind, ident, around)]
+            why = f"there is no {kind} `{ident}`.{alone}"
+            yield warning(code, why, part, f"There are: {known}." if known else "", *fixes)
 
 
-def _names(kind: str, around: RubricContext) -> tuple[str, ...]:
+def _parts_of(
+    one: LocatedCriterion, key: CriterionKey, values: tuple[str, ...]
+) -> list[tuple[TextSpan, str]]:
+    """Return the place and the value of each item of a criterion's line with this key."""
+    parts = [part for line in one.lines if line.key is key for part in line.parts]
+    return list(zip(parts, values, strict=False))
+
+
+def _known_names(kind: str, around: RubricContext) -> tuple[str, ...]:
     return {"gate": around.gates or (), "rule": around.rules}.get(kind, ())
 
 
-def _known(name: str, around: RubricContext) -> bool:
-    """Whether something decides a criterion by this name, or may."""
+def _is_known(name: str, around: RubricContext) -> bool:
+    """Return whether something decides a criterion by this name, or may."""
     kind, _, ident = name.partition(":")
     if kind == "gate" and ident:
         return around.gates is None or ident in around.gates
@@ -119,77 +195,71 @@ def _known(name: str, around: RubricContext) -> bool:
     return name in CRITERION_SOURCES
 
 
-def _near(kind: str, ident: str, around: RubricContext) -> list[str]:
-    return [f"{kind}:{name}" for name in get_close_matches(ident[:100], _names(kind, around), OFFERED, NEAR)]
+def _similar_names(kind: str, ident: str, around: RubricContext) -> list[str]:
+    near = get_close_matches(ident[:100], _known_names(kind, around), OFFERED, NAME_LIKENESS)
+    return [f"{kind}:{name}" for name in near]
 
 
-# --- how a line could be meant ------------------------------------------------------------------------------
+# --- globs --------------------------------------------------------------------------------------------------
 
 
-def _better(found: _Read, around: RubricContext, wording: AdviceWording) -> Iterator[str]:
-    if found.key is CriterionKey.SEVERITY:
-        word = found.value.strip("`*_. !").casefold()[:20]
-        names = [each for known in wording.severities.values() for each in known]
-        close = [word] if word in names else get_close_matches(word, names, 1, 0.8)
-        if close:
-            severity = meant_by(close[0], wording.severities)
-            yield f"Severity: {severity}"
-        elif found.exact:
-            yield from (f"Severity: {each}" for each in Severity)
-    elif found.key is CriterionKey.APPLIES_TO:
-        globs = _globs(found.value[:1000], wording)
-        alone = not re.sub(r"`[^`]*`|\S*[*/.]\S*|\band\b|\bor\b|[,;\s]", "", found.value[:1000])
-        if globs and (found.exact or alone):
-            yield f"Applies to: {', '.join(f'`{glob}`' for glob in globs)}"
-    elif found.key is CriterionKey.EVIDENCE:
-        parts = re.split(r"\s*(?:[,;]|\band\b|\bor\b)\s*", found.value[:200])
-        named = [_source(word, around, wording) for part in parts if (word := part.strip("`*. "))]
-        if named and all(named):
-            yield f"Evidence: {', '.join(filter(None, dict.fromkeys(named)))}"
-        elif found.exact:
-            yield from (f"Evidence: {each}" for each in CRITERION_SOURCES)
+PATHS_LIMIT: Final = 5_000
+"""Files of a project above which globs are not compared with them: that would take more than some 10 ms."""
+WILDCARDS_LIMIT: Final = 8
+"""Wildcards of a glob above which it is not compared: with each, there are more ways to match a path."""
+FOLDER_LIKENESS: Final = 0.75
+"""How alike two folders are that one is offered for the other."""
 
 
-def _source(said: str, around: RubricContext, wording: AdviceWording) -> str | None:
-    """What somebody means by this word; None where it can be anything."""
-    word = " ".join(said.casefold().split())[:100]
-    if meant := meant_by(word, wording.sources):
-        return meant
-    kind, _, ident = (part.strip() for part in word.partition(":"))
-    if kind in {"gate", "rule"}:
-        exact = f"{kind}:{'-'.join(ident.split())}"
-        return exact if _known(exact, around) else next(iter(_near(kind, ident, around)), None)
-    names = {name: f"{each}:{name}" for each in ("rule", "gate") for name in _names(each, around)}
-    close = get_close_matches(word, [*names, *CRITERION_SOURCES], 1, 0.8)
-    return names.get(close[0], close[0]) if close else None
+def strange_globs(one: LocatedCriterion, around: RubricContext) -> Iterator[Flaw]:
+    """Yield each glob that can mean nothing, and each that means none of the project's files."""
+    paths = around.paths if around.paths is not None and not around.more else None
+    for part, glob in _parts_of(one, CriterionKey.APPLIES_TO, one.criterion.applies_to):
+        bare = glob.removeprefix("!")
+        if fault := _glob_fault(bare):
+            yield warning(Code.GLOB_INVALID, fault, part)
+        elif paths is not None and not _may_mean_a_file(bare, paths):
+            why = "it means no file of the project"
+            better = next(_globs_of_similar_folders(bare, paths), "")
+            if better:  # else the files may be yet to come
+                fix = fix_by(f"Write `{better}`", part, glob.removesuffix(bare) + better)
+                yield warning(Code.GLOB_MATCHES_NOTHING, why, part, "", fix)
+            else:
+                yield hint(Code.GLOB_MATCHES_NOTHING, why, part)
 
 
-def _globs(value: str, wording: AdviceWording) -> tuple[str, ...]:
-    """The globs of a value that says more than globs."""
-    named = re.findall(r"`([^`\s]{1,200})`", value) or re.findall(
-        r"(?<!\S)(?=[^\s,;]*[*/]|\.?[^\s,;.]+\.[a-z]{1,5}\b)[^\s,;`]{2,200}", value
+def _glob_fault(glob: str) -> str:
+    """Return why a glob can mean no file, "" if it may."""
+    folders = glob.removeprefix("./").lstrip("/").split("/")
+    faults = (
+        (not glob.strip("/."), "this names no file"),
+        (folders[0] == ".git", "files of the version control itself are never among the changed ones"),
+        ("\\" in glob, "folders are parted with `/`"),
+        (
+            re.match(r"~|[A-Za-z]:/|[a-z]+://", glob) or ".." in folders,
+            "nothing outside the project is meant",
+        ),
+        (glob.count("{") != glob.count("}"), "a brace has no other half, so it is a letter like others"),
     )
-    if named:
-        return tuple(dict.fromkeys(each.rstrip(".") for each in named))[:20]
-    found = re.fullmatch(FILES_OF, value[:100].strip(" ."))
-    names = re.split(r", and | and | or |, ", found["words"].casefold()) if found else []
-    known = [wording.languages[name] for name in names if name in wording.languages]
-    return tuple(known) if len(known) == len(names) else ()
+    return next((why for holds, why in faults if holds), "")
 
 
-@lru_cache(maxsize=CACHED)
-def _lines(raw: str, prose: str, wording: AdviceWording) -> tuple[_Read, ...]:
-    """The lines of a criterion below its first that have a key, and are neither code nor understood."""
-    found = []
-    for line in re.compile(LINE).finditer(raw, max(raw.find("\n"), raw.find("\r"), 0)):
-        begin, end = line.span("key")
-        if BLOT in prose[begin:end] or not prose[begin:end].strip():
+@lru_cache(maxsize=512)
+def _may_mean_a_file(glob: str, paths: tuple[str, ...]) -> bool:
+    """Return whether a glob matches one of the paths; True as well where that would take too long."""
+    if len(paths) > PATHS_LIMIT or len(re.findall(r"[*?\[{]", glob)) > WILDCARDS_LIMIT:
+        return True
+    return any(glob_matches_path(glob, path) for path in paths)
+
+
+def _globs_of_similar_folders(glob: str, paths: tuple[str, ...]) -> Iterator[str]:
+    """Yield the same glob with a folder of the project in place of one that is misspelt."""
+    parts, folders = glob.split("/"), {folder for path in paths for folder in path.split("/")[:-1]}
+    for number, part in enumerate(parts[:-1]):
+        if part in folders or set(part) & set("*?[{"):
             continue
-        word = " ".join(line["key"].replace("-", " ").split()).casefold()
-        near = get_close_matches(word, ("severity", "applies to", "evidence"), 1, 0.84)
-        key = next(filter(None, (meant_by(each, wording.keys) for each in (word, *near))), None)
-        if key is not None:
-            plain = word == key.lower() and line["mark"] == ":" and not line["more"]
-            whole = TextSpan(begin - len(line["bold"] or ""), len(line["text"].rstrip()) + line.start("text"))
-            found.append(_Read(key, plain, whole, line["value"].strip()))
-    return tuple(found)
+        for folder in get_close_matches(part[:100], folders, OFFERED, FOLDER_LIKENESS):
+            better = "/".join([*parts[:number], folder, *parts[number + 1 :]])
+            if _may_mean_a_file(better, paths):
+                yield better
+        return

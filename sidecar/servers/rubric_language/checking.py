@@ -8,40 +8,42 @@ flaws in it would send an agent to fix what is not broken.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
-from itertools import islice
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from sidecar.evidence.detection.detect import detect_gates
+from sidecar.evidence.gates.catalog import ProjectCatalog
+from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.tree.work_tree import find_work_tree
+from sidecar.judging.rules.every import STOP_RULES
 from sidecar.kernel.rubric import Flaw, RubricContext, RubricOutline
 from sidecar.platform.data import load_data
-from sidecar.platform.files import stamp_or_empty
+from sidecar.platform.environments import tool_folders
+from sidecar.platform.git import UnseenError
 from sidecar.rubric import reader
-from sidecar.rubric.advice.advise import advise
-from sidecar.rubric.advice.form import mend
-from sidecar.rubric.advice.wording import AdviceWording
+from sidecar.rubric.advice.advise import advise_on, mending_fixes
+from sidecar.rubric.advice.flaws import AdviceWording
 from sidecar.rubric.files import RejectedRubricError, RubricPlace, resolve_place, rubric_places
-from sidecar.rubric.markdown import MARKDOWN_BOM
 from sidecar.rubric.outline import parse_outline
-from sidecar.rubric.policy import new_rubric_text
-from sidecar.servers.rubric_language import surroundings
 
 if TYPE_CHECKING:
     from sidecar.kernel.session import Environment
 
 
 RUBRIC_FILE_NAME: Final = "rubric.md"
-
-_BREAK: Final = re.compile(r"\r\n|\r|\n")
+FIRST_LINE: Final = re.compile(r"[^\r\n]*")
 
 
 class RubricCheck:
     """Checks files that can take effect as rubrics.
 
-    `default` is the packaged rubric.md, `own` the environment, `state` Supervisor's state folder,
-    without which nothing is known about projects.
+    `default` is the packaged rubric.md, `own` the environment, `state` Supervisor's state folder, without
+    which nothing is known about projects.
     """
 
     def __init__(self, default: Path, own: Environment, state: Path | None = None) -> None:
@@ -50,7 +52,6 @@ class RubricCheck:
         self._state = state
         self._around: dict[str, RubricContext] = {}
         self._places: dict[str, RubricPlace | None] = {}
-        self._sound: dict[Path, tuple[int, ...]] = {}
         self._wording = load_data("rubric_advice", AdviceWording)
 
     def flaws(self, path: str, text: str) -> tuple[Flaw, ...] | None:
@@ -62,68 +63,64 @@ class RubricCheck:
         place = self._place(path)
         if place is None:
             return None
-        if flaw := _too_big_flaw(text):
-            return (flaw,)
-        return (*self._of_file(place, text), *self.of_text(text, self.around(path)))
+        of_text = self.text_flaws(text, self.around(path))
+        if _too_big_flaw(text):
+            return of_text
+        return (*_file_flaws(place, text), *of_text)
 
-    def of_text(self, text: str, around: RubricContext) -> tuple[Flaw, ...]:
+    def text_flaws(self, text: str, around: RubricContext) -> tuple[Flaw, ...]:
         """Return all flaws of a text, independent of where it will be saved."""
         if flaw := _too_big_flaw(text):
             return (flaw,)
-        read = parse_outline(_replace_unencodable(text))
-        errors = (replace(flaw, fixes=mend(read, flaw, self._wording)) for flaw in _section_flaws(text))
-        return (*errors, *advise(read, self._wording, around))
+        outline = parse_outline(_replace_unencodable(text))
+        return (*self._section_flaws(outline), *advise_on(outline, self._wording, around))
 
     def outline(self, path: str, text: str) -> RubricOutline | None:
-        """Return the parsed rubric, empty for a text that is too big; None if the file is not a rubric."""
-        if self._place(path) is None:
+        """Return the parsed rubric; None for a text that is too big, and if the file is not a rubric."""
+        if self._place(path) is None or _too_big_flaw(text):
             return None
-        return RubricOutline(text) if _too_big_flaw(text) else parse_outline(_replace_unencodable(text))
+        return parse_outline(_replace_unencodable(text))
+
+    def is_rubric(self, path: str) -> bool:
+        """Return whether this file can take effect."""
+        return self._place(path) is not None
 
     def around(self, path: str) -> RubricContext:
         """Return what the rubric at `path` can refer to, as far as it is known; see `refresh`."""
-        return self._around.get(self.project(path)) or surroundings.default_surroundings()
+        return self._around.get(self._project(path), ANY_PROJECT)
 
     def refresh(self, path: str) -> bool:
         """Read the rubric's project; return whether something changed. Takes some tenths of a second."""
-        project = self.project(path)
+        project = self._project(path)
         if not project or self._state is None:
             return False
-        seen = asyncio.run(surroundings.find_surroundings(project, self._own, self._state))
+        seen = asyncio.run(find_surroundings(project, self._own, self._state))
         before, self._around[project] = self._around.get(project), seen
         return seen != before
 
-    def project(self, path: str) -> str:
+    def _project(self, path: str) -> str:
         """Return the project whose own rubric is at `path`; "" for other files and for the user's rubric."""
         place = self._place(path)
         return str(place.within) if place is not None and place.within is not None else ""
 
-    def beginning(self, path: str) -> str:
-        """Return the text that `supervisor rubric init` would write for a new rubric. Raises OSError."""
-        return new_rubric_text(self._default.read_text(encoding="utf-8"), Path(self.project(path)).name)
-
-    def _of_file(self, place: RubricPlace, text: str) -> tuple[Flaw, ...]:
-        """Return the flaws of the file itself, which is read again only after it changed."""
-        now = stamp_or_empty(place.path)
-        if now and self._sound.get(place.path) == now:
-            return ()
-        flaws = _file_flaws(place, text)
-        if not flaws:
-            self._sound[place.path] = now
-        return flaws
+    def _section_flaws(self, outline: RubricOutline) -> Iterator[Flaw]:
+        """Yield the flaws of required sections. A missing section is reported on the first line."""
+        for missing in reader.missing_sections(outline.text):
+            fixes = tuple(mending_fixes(outline, missing.section, self._wording))
+            if missing.place is None:
+                yield replace(_first_line_flaw("missing-section", missing.why, outline.text), fixes=fixes)
+            else:
+                place = missing.place
+                yield Flaw("empty-section", missing.why, place.begin, place.end, fixes=fixes)
 
     def _place(self, path: str) -> RubricPlace | None:
         """Return where this file can take effect; cached, as it is needed at every keystroke."""
         if path not in self._places:
             file = Path(path)
-            known = (
-                rubric_places(str(file.parent.parent), self._own, self._default)
-                if file.name == RUBRIC_FILE_NAME
-                else ()
-            )
-            self._places[path] = next(
-                (each for each in known if _resolve_or_same(each.path) == _resolve_or_same(file)), None
-            )
+            named = file.name == RUBRIC_FILE_NAME
+            known = rubric_places(str(file.parent.parent), self._own, self._default) if named else ()
+            same = (each for each in known if _resolve_or_same(each.path) == _resolve_or_same(file))
+            self._places[path] = next(same, None)
         return self._places[path]
 
 
@@ -148,16 +145,6 @@ def _replace_unencodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _section_flaws(text: str) -> tuple[Flaw, ...]:
-    """Return the flaws of required sections. A missing section is reported on the first line."""
-    return tuple(
-        Flaw("missing-section", lack.why, *_line_span(text, 0))
-        if lack.place is None
-        else Flaw("empty-section", lack.why, lack.place.begin, lack.place.end)
-        for lack in reader.missing_sections(_replace_unencodable(text))
-    )
-
-
 def _file_flaws(place: RubricPlace, text: str) -> tuple[Flaw, ...]:
     """Return the flaws of the file itself, except its size, which is checked on the text."""
     try:
@@ -169,25 +156,54 @@ def _file_flaws(place: RubricPlace, text: str) -> tuple[Flaw, ...]:
         return ()  # not saved yet, or gone
     except (RejectedRubricError, OSError) as error:
         found = error
-    if isinstance(found, str):
-        return ()
-    if isinstance(found, RejectedRubricError) and found.before is not None:
-        return (_not_utf8_flaw(found, found.before, text),)
-    return (Flaw("unusable", str(found), *_line_span(text, 0)),)
+    return () if isinstance(found, str) else (_first_line_flaw("unusable", str(found), text),)
 
 
-def _not_utf8_flaw(error: RejectedRubricError, before: str, text: str) -> Flaw:
-    """Return a flaw from the character at the first invalid byte to the end of its line."""
-    above = _BREAK.split(before)
-    begin, end = _line_span(text, len(above) - 1)
-    mark = 1 if not begin and text.startswith(MARKDOWN_BOM) else 0
-    return Flaw("not-utf-8", str(error), min(begin + mark + len(above[-1]), end), end)
+def _first_line_flaw(code: str, why: str, text: str) -> Flaw:
+    found = FIRST_LINE.match(text)
+    return Flaw(code, why, 0, found.end() if found else 0)
 
 
-def _line_span(text: str, number: int) -> tuple[int, int]:
-    """Return the start and end of the line with this number, or of the last one, without its line end."""
-    begin = 0
-    for ending in islice(_BREAK.finditer(text), number):
-        begin = ending.end()
-    after = _BREAK.search(text, begin)
-    return begin, after.start() if after else len(text)
+# --- what a project's rubric can refer to: the project's gates, the rules, and its files --------------------
+
+
+PATHS_LIMIT: Final = 20_000
+"""Maximum number of files of a project that are listed."""
+ANY_PROJECT: Final = RubricContext(rules=tuple(rule.id for rule in STOP_RULES))
+"""What is the same in every project."""
+
+
+async def find_surroundings(project: str, environment: Environment, state: Path) -> RubricContext:
+    """Return what a project contains. `state` is the folder with the user's approvals. Never raises."""
+    try:
+        catalog = await ProjectCatalog(environment, TrustFile(state), detect_gates).list(project, environment)
+        paths = await _list_project_paths(project, environment)
+    except (OSError, ValueError, UnseenError):
+        return ANY_PROJECT
+    return replace(
+        ANY_PROJECT,
+        gates=tuple(gate.id for gate in catalog.gates),
+        paths=paths[:PATHS_LIMIT],
+        more=len(paths) > PATHS_LIMIT,
+    )
+
+
+async def _list_project_paths(project: str, environment: Environment) -> tuple[str, ...]:
+    """Return up to PATHS_LIMIT + 1 files that are not ignored; without git all except in tool folders."""
+    found = await find_work_tree(project, environment)
+    if found is None or found.index is None:
+        return tuple(_walk_files(Path(project)))
+    listed = await found.git.names("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    inside = "" if found.inside == "." else f"{found.inside}/"
+    return tuple(path.removeprefix(inside) for path in listed if path.startswith(inside))[: PATHS_LIMIT + 1]
+
+
+def _walk_files(project: Path) -> Iterator[str]:
+    room = PATHS_LIMIT + 1
+    for folder, folders, files in os.walk(project):
+        folders[:] = sorted(name for name in folders if name not in tool_folders())
+        for name in sorted(files[:room]):
+            yield str((Path(folder) / name).relative_to(project))
+        room -= len(files[:room])
+        if not room:
+            return

@@ -1,10 +1,7 @@
-"""The language server: which rubrics are open, and when diagnostics are sent.
+"""The language server of rubrics: diagnostics, completions, hover, and quick fixes.
 
 Each change transfers the whole text: rubrics are small, and pygls splits lines like Python (for example at a
 form feed), not like the protocol.
-
-A text is analysed only when no more input is waiting, both for diagnostics that are pushed and for answers to
-requests. If somebody types faster than texts are analysed, only the last text is. Nothing is debounced.
 
 A client that requests diagnostics gets no pushed ones as well, as editors show both. OpenCode requests them,
 and waits five seconds after each write to a file for which it hears nothing; so a file that is not a rubric
@@ -14,159 +11,148 @@ gets an empty answer. Nothing is ever pushed for such a file.
 from __future__ import annotations
 
 import asyncio
-import gc
-import logging
+import re
 import signal
-import sys
-import threading
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from typing import Any, Final
+from bisect import bisect_right
+from functools import cached_property
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
-from pygls.io_ import StdoutWriter, run_async
 from pygls.lsp.server import LanguageServer
 
-from sidecar.kernel.rubric import Flaw
-from sidecar.kernel.text import clean_line
-from sidecar.servers.rubric_language import changes, insight
-from sidecar.servers.rubric_language.changes import DIAGNOSTIC_SOURCE, diagnostic_report, list_diagnostics
-from sidecar.servers.rubric_language.desk import RubricAnalysis
-from sidecar.servers.rubric_language.insight import DocumentIdentity, DocumentText, RubricView
-from sidecar.servers.rubric_language.reading import (
-    ClientFeatures,
-    read_ahead,
-    read_client_features,
-    run_in_thread,
-)
+from sidecar.kernel.rubric import Flaw, FlawSeverity, RubricContext, RubricOutline, TextSpan
+from sidecar.kernel.text import clean_text
+from sidecar.servers.rubric_language.assistance import find_completions, find_hover_text
+from sidecar.servers.rubric_language.checking import RubricCheck
 
-REPLAY_COMMAND: Final = "supervisor.rubric.replay"
-REPLAYED_STOPS: Final = 20
-"""Number of stops that are replayed."""
+DIAGNOSTIC_SOURCE: Final = "supervisor-rubric"
+SEVERITIES: Final = {
+    FlawSeverity.ERROR: types.DiagnosticSeverity.Error,
+    FlawSeverity.WARNING: types.DiagnosticSeverity.Warning,
+    FlawSeverity.HINT: types.DiagnosticSeverity.Hint,
+}
+COLUMN_UNITS: Final = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}
+"""By the encoding that a client agreed to: the codec whose units a column counts, and the bytes of a unit."""
+QUICK_FIX: Final = types.CodeActionKind.QuickFix
+DIAGNOSTIC_OPTIONS: Final = types.DiagnosticOptions(
+    inter_file_dependencies=False, workspace_diagnostics=False
+)
+COMPLETION_OPTIONS: Final = types.CompletionOptions(trigger_characters=["#", ":", "`", ","])
+ACTION_OPTIONS: Final = types.CodeActionOptions(code_action_kinds=[QUICK_FIX])
+
+_BREAK: Final = re.compile(r"\r\n|\r|\n")
+
+
+class OpenRubric:
+    """A rubric in an editor: its text, what is found in it, and positions in the client's units."""
+
+    def __init__(self, path: str, text: str, check: RubricCheck, encoding: str) -> None:
+        self.path = path
+        self._text = text
+        self._check = check
+        self._encoding, self._unit_bytes = COLUMN_UNITS[encoding]
+        self._starts = [0, *(found.end() for found in _BREAK.finditer(text))]
+        self._rows = _BREAK.split(text)
+
+    @cached_property
+    def flaws(self) -> tuple[Flaw, ...]:
+        return self._check.flaws(self.path, self._text) or ()
+
+    @cached_property
+    def outline(self) -> RubricOutline | None:
+        """The parsed text, None if the text is too big."""
+        return self._check.outline(self.path, self._text)
+
+    @property
+    def around(self) -> RubricContext:
+        return self._check.around(self.path)
+
+    def position(self, place: int) -> types.Position:
+        line = bisect_right(self._starts, place) - 1
+        before = self._rows[line][: place - self._starts[line]]
+        return types.Position(line, len(before.encode(self._encoding, "surrogatepass")) // self._unit_bytes)
+
+    def range(self, begin: int, end: int) -> types.Range:
+        return types.Range(self.position(begin), self.position(end))
+
+    def place(self, position: types.Position) -> int:
+        """Return the place of a position, which may be after the end of its line or of the text."""
+        if position.line >= len(self._rows):
+            return len(self._text)
+        row = self._rows[position.line]
+        units = row.encode(self._encoding, "surrogatepass")[: position.character * self._unit_bytes]
+        return self._starts[position.line] + len(units.decode(self._encoding, "ignore"))
+
+    def diagnostics(self) -> list[types.Diagnostic]:
+        return [self.diagnostic(flaw) for flaw in self.flaws]
+
+    def diagnostic(self, flaw: Flaw) -> types.Diagnostic:
+        return types.Diagnostic(
+            range=self.range(flaw.begin, flaw.end),
+            message=clean_text(f"{flaw.why}\n{flaw.help}" if flaw.help else flaw.why),
+            severity=SEVERITIES[flaw.weight],
+            code=flaw.code,
+            source=DIAGNOSTIC_SOURCE,
+        )
 
 
 class RubricLanguage(LanguageServer):
-    """Holds the open rubrics and the features of their client."""
+    """Knows the open rubrics, and publishes their diagnostics."""
 
-    def __init__(self, desk: RubricAnalysis, version: str) -> None:
+    def __init__(self, check: RubricCheck, version: str) -> None:
         super().__init__(DIAGNOSTIC_SOURCE, version, text_document_sync_kind=types.TextDocumentSyncKind.Full)
-        self.desk = desk
+        self._check = check
         self.shut_down = False
-        self._due: set[str] = set()
-        self._told: dict[str, tuple[Flaw, ...]] = {}
-        self._looking: dict[str, bool] = {}
-        self._replays: dict[str, tuple[str, asyncio.Future[str]]] = {}
-        self._able: ClientFeatures | None = None
 
-    @property
-    def able(self) -> ClientFeatures:
-        self._able = self._able or read_client_features(self.client_capabilities)
-        return self._able
-
-    def view(self, uri: str) -> RubricView | None:
-        """Return the view of an open rubric; None for a file that is not open or not a rubric."""
+    def rubric(self, uri: str) -> OpenRubric | None:
+        """Return an open rubric; None for a file that is not open or not a rubric."""
         path = _file_path(uri)
         if path is None or unquote(uri) not in self.workspace.text_documents:
             return None
-        if self.desk.outline(path, "") is None:
+        if not self._check.is_rubric(path):
             return None
-        document = self.workspace.get_text_document(uri)
-        page = DocumentText(document.source, types.PositionEncodingKind(self.workspace.position_encoding))
-        return RubricView(DocumentIdentity(uri, path, document.version), page, self.able, self.desk)
+        text = self.workspace.get_text_document(uri).source
+        encoding = types.PositionEncodingKind(self.workspace.position_encoding)
+        return OpenRubric(path, text, self._check, encoding.value)
 
-    # --- pushed diagnostics ---------------------------------------------------------------------------------
+    def publish(self, uri: str) -> None:
+        """Publish the diagnostics of a rubric, unless the client requests them itself."""
+        rubric = None if self._client_requests() else self.rubric(uri)
+        if rubric is not None:
+            version = self.workspace.get_text_document(uri).version
+            found = types.PublishDiagnosticsParams(uri, rubric.diagnostics(), version)
+            self.text_document_publish_diagnostics(found)
 
-    def tell_soon(self, uri: str) -> None:
-        """Publish diagnostics once the input is empty, unless the client requests them itself."""
-        if uri not in self._due and not self.able.asks:
-            self._due.add(uri)
-            asyncio.get_running_loop().call_soon(self._tell, uri)
-
-    def look_around(self, uri: str) -> None:
-        """Read the project of a rubric again, and update the diagnostics if something changed."""
-        path = _file_path(uri)
-        if path is not None and self.desk.outline(path, "") is not None:
-            self._look(uri, path)
-
-    def forget(self, uri: str) -> None:
+    def withdraw(self, uri: str) -> None:
         """Withdraw the diagnostics of a file that was closed."""
         path = _file_path(uri)
-        self._replays.pop(uri, None)
-        self._told.pop(uri, None)
-        if not self.able.asks and path is not None and self.desk.outline(path, "") is not None:
+        if not self._client_requests() and path is not None and self._check.is_rubric(path):
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+    async def look_around(self, uri: str) -> None:
+        """Read the project of a rubric again, and update the diagnostics if they change by it."""
+        rubric = self.rubric(uri)
+        if rubric is None:
+            return
+        before = rubric.flaws
+        await asyncio.to_thread(self._check.refresh, rubric.path)
+        after = self.rubric(uri)
+        if after is None or after.flaws == before:
+            return
+        space = self.client_capabilities.workspace
+        if space and space.diagnostics and space.diagnostics.refresh_support:
+            self.workspace_diagnostic_refresh(None)
+        self.publish(uri)
 
     def report_server_error(self, error: Exception, source: object) -> None:  # noqa: ARG002 - pygls's signature
         """Write an error to the editor's log only, as the user requested nothing."""
-        self.log(f"{type(error).__name__}: {error}")
+        told = f"{type(error).__name__}: {error}"
+        self.window_log_message(types.LogMessageParams(types.MessageType.Error, told))
 
-    def log(self, what: str) -> None:
-        self.window_log_message(types.LogMessageParams(types.MessageType.Error, what))
-
-    def _tell(self, uri: str) -> None:
-        self._due.discard(uri)
-        if (view := self.view(uri)) is not None:
-            self._publish(view)
-
-    def _publish(self, view: RubricView) -> None:
-        self._told[view.uri] = view.flaws
-        params = types.PublishDiagnosticsParams(view.uri, list_diagnostics(view), view.version)
-        self.text_document_publish_diagnostics(params)
-
-    def _look(self, uri: str, path: str) -> None:
-        """Refresh in a thread, one at a time; a request during a refresh starts another one after it."""
-        if path in self._looking:
-            self._looking[path] = True
-            return
-        self._looking[path] = False
-
-        def seen(done: asyncio.Future[bool]) -> None:
-            again = self._looking.pop(path)
-            if done.result():
-                self._say_again(uri)
-            if again:
-                self._look(uri, path)
-
-        run_in_thread(lambda: self.desk.refresh(path)).add_done_callback(seen)
-
-    def _say_again(self, uri: str) -> None:
-        """Update the diagnostics after new information about the project."""
-        if self.able.asks_again:
-            self.workspace_diagnostic_refresh(None)
-        view = None if self.able.asks else self.view(uri)
-        if view and view.flaws != self._told.get(uri):
-            self._publish(view)
-
-    # --- replay ---------------------------------------------------------------------------------------------
-
-    def lenses(self, view: RubricView) -> list[types.CodeLens]:
-        """Return a lens on the first line, with the result if exactly this text was replayed."""
-        kept = self.desk.history(view.path, "")
-        if view.outline is None or kept is None or not kept.stops:
-            return []
-        title = f"replay on the last {min(kept.stops, REPLAYED_STOPS)} stops"
-        text, running = self._replays.get(view.uri, ("", None))
-        if running and running.done() and text == view.page.text and not running.exception():
-            title = running.result()
-        begin = types.Position(0, 0)
-        command = types.Command(title=title, command=REPLAY_COMMAND, arguments=[view.uri])
-        return [types.CodeLens(types.Range(begin, begin), command)]
-
-    async def replay(self, uri: str) -> str:
-        """Replay the last stops with the current text; return the line that says what changes."""
-        view = self.view(uri)
-        if view is None or view.outline is None:
-            raise ValueError(f"no rubric of a size that can serve is open at {uri}")
-        text, running = self._replays.get(uri, ("", None))
-        if running is None or running.done() or text != view.page.text:
-            running = run_in_thread(lambda: self.desk.replay(view.path, view.page.text))
-            self._replays[uri] = (view.page.text, running)
-        said = await asyncio.shield(running)
-        self.window_show_message(types.ShowMessageParams(types.MessageType.Info, clean_line(said)))
-        if self.able.lenses_again:
-            self.workspace_code_lens_refresh(None)
-        return said
+    def _client_requests(self) -> bool:
+        text = self.client_capabilities.text_document
+        return text is not None and text.diagnostic is not None
 
 
 def _file_path(uri: str) -> str | None:
@@ -178,110 +164,112 @@ def _file_path(uri: str) -> str | None:
     return unquote(parts.path, errors="surrogateescape") if parts.scheme == "file" else None
 
 
-# --- request handlers and life cycle ------------------------------------------------------------------------
-# Every handler is a coroutine, which pygls starts only when all messages that have arrived are read. So it
-# answers for the newest text, and a request that was cancelled meanwhile is not processed.
+# --- handlers of requests and of document events; pygls hands the server to `ls` ----------------------------
 
 
-AnswerFeature = Callable[[RubricView, Any], object]
-"""Answers a request about an open rubric; requests about other files get no answer."""
+async def diagnostic_report(
+    ls: RubricLanguage, params: types.DocumentDiagnosticParams
+) -> types.DocumentDiagnosticReport:
+    """Return the diagnostics for a client that requests them.
 
-FEATURE_OPTIONS: Final[dict[str, object]] = {
-    types.TEXT_DOCUMENT_DIAGNOSTIC: types.DiagnosticOptions(
-        inter_file_dependencies=False, workspace_diagnostics=False
-    ),
-    types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(trigger_characters=["#", ":", "`", ","]),
-    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(
-        code_action_kinds=[changes.QUICK_FIX, changes.FIX_ALL]
-    ),
-}
-FEATURE_ANSWERS: Final[dict[str, AnswerFeature]] = {
-    types.TEXT_DOCUMENT_HOVER: lambda view, asked: insight.hover_information(view, asked.position),
-    types.TEXT_DOCUMENT_COMPLETION: lambda view, asked: insight.completion_items(view, asked.position),
-    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: lambda view, _asked: insight.document_symbols(view),
-    types.TEXT_DOCUMENT_FOLDING_RANGE: lambda view, _asked: insight.folding_ranges(view),
-    types.TEXT_DOCUMENT_INLAY_HINT: lambda view, asked: insight.inlay_hints(view, asked.range),
-    types.TEXT_DOCUMENT_CODE_ACTION: changes.code_actions,
-    types.TEXT_DOCUMENT_FORMATTING: lambda view, _asked: changes.formatting_edits(view),
-}
+    A coroutine, as `document_opened` is one: pygls starts them in the order of their messages.
+    """
+    rubric = ls.rubric(params.text_document.uri)
+    return types.RelatedFullDocumentDiagnosticReport(rubric.diagnostics() if rubric else [])
 
 
-def build_language_server(desk: RubricAnalysis, version: str) -> RubricLanguage:
-    """Return the server, not yet started."""
-    server = RubricLanguage(desk, version)
-    for method, given in FEATURE_ANSWERS.items():
-        server.feature(method, FEATURE_OPTIONS.get(method))(_answer_handler(server, given))
-    server.feature(types.TEXT_DOCUMENT_CODE_LENS)(
-        _answer_handler(server, lambda view, _asked: server.lenses(view))
-    )
-    _watch_documents(server)
-
-    @server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, FEATURE_OPTIONS[types.TEXT_DOCUMENT_DIAGNOSTIC])
-    async def asked(params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
-        return diagnostic_report(server.view(params.text_document.uri), params.previous_result_id)
-
-    @server.command(REPLAY_COMMAND)
-    async def replay(uri: str) -> str:
-        return await server.replay(uri)
-
-    return server
-
-
-def serve_language_server(desk: RubricAnalysis, version: str) -> int:
-    """Serve an editor until it leaves; return the exit code that the protocol requires."""
-    for library in ("pygls", "asyncio", "concurrent.futures"):  # errors go to the editor, not to stderr
-        logging.getLogger(library).setLevel(logging.CRITICAL)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    server = build_language_server(desk, version)
-    gc.freeze()  # the libraries stay in memory; scanning them again would take 1/20 of each keystroke's time
-    with suppress(SystemExit, BrokenPipeError):  # it was told to exit, or the editor is gone
-        asyncio.run(_run_protocol(server))
-    return 0 if server.shut_down else 1
-
-
-async def _run_protocol(server: RubricLanguage) -> None:
-    """Serve until the input ends or cannot be parsed."""
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda _loop, context: server.log(repr(context.get("exception"))))
-    server.protocol.set_writer(StdoutWriter(sys.stdout.buffer))
-    with suppress(asyncio.IncompleteReadError, ValueError):
-        await run_async(
-            stop_event=threading.Event(),
-            reader=read_ahead(sys.stdin.fileno()),
-            protocol=server.protocol,
-            error_handler=server.report_server_error,
+def completion_items(ls: RubricLanguage, params: types.CompletionParams) -> list[types.CompletionItem]:
+    """Return what could be typed, best first; the client filters by what has been typed."""
+    rubric = ls.rubric(params.text_document.uri)
+    if rubric is None or rubric.outline is None:
+        return []
+    offers = find_completions(rubric.outline, rubric.place(params.position), rubric.around)
+    return [
+        types.CompletionItem(
+            label=offer.label,
+            detail=offer.about,
+            sort_text=f"{number:04}",
+            filter_text=offer.label,
+            text_edit=types.TextEdit(rubric.range(offer.place.begin, offer.place.end), offer.text),
         )
+        for number, offer in enumerate(offers)
+    ]
 
 
-def _watch_documents(server: RubricLanguage) -> None:
-    """Register the handlers of document events and of the shutdown request."""
-
-    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def opened(params: types.DidOpenTextDocumentParams) -> None:
-        server.tell_soon(params.text_document.uri)
-        server.look_around(params.text_document.uri)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(params: types.DidChangeTextDocumentParams) -> None:
-        server.tell_soon(params.text_document.uri)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    def saved(params: types.DidSaveTextDocumentParams) -> None:
-        server.tell_soon(params.text_document.uri)
-        server.look_around(params.text_document.uri)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    def closed(params: types.DidCloseTextDocumentParams) -> None:
-        server.forget(params.text_document.uri)
-
-    @server.feature(types.SHUTDOWN)
-    def shut_down(_params: None) -> None:
-        server.shut_down = True
+def hover_information(ls: RubricLanguage, params: types.HoverParams) -> types.Hover | None:
+    """Return what is known about the place under the cursor."""
+    rubric = ls.rubric(params.text_document.uri)
+    if rubric is None or rubric.outline is None:
+        return None
+    found = find_hover_text(rubric.outline, rubric.place(params.position), rubric.around)
+    if found is None:
+        return None
+    content = types.MarkupContent(types.MarkupKind.PlainText, found.text)
+    return types.Hover(content, rubric.range(found.place.begin, found.place.end))
 
 
-def _answer_handler(server: RubricLanguage, given: AnswerFeature) -> Callable[[Any], Awaitable[object]]:
-    async def answered(params: Any) -> object:  # noqa: ANN401 - each method has its own
-        view = server.view(params.text_document.uri)
-        return given(view, params) if view else None
+def quick_fixes(ls: RubricLanguage, params: types.CodeActionParams) -> list[types.CodeAction]:
+    """Return the fixes of the flaws that the requested range touches."""
+    rubric, only = ls.rubric(params.text_document.uri), params.context.only
+    if rubric is None or (only and QUICK_FIX not in only):
+        return []
+    wanted = TextSpan(rubric.place(params.range.start), rubric.place(params.range.end))
+    return [
+        types.CodeAction(
+            fix.title,
+            QUICK_FIX,
+            diagnostics=[rubric.diagnostic(flaw)],
+            is_preferred=True if len(flaw.fixes) == 1 else None,
+            edit=types.WorkspaceEdit(
+                changes={
+                    params.text_document.uri: [
+                        types.TextEdit(rubric.range(edit.place.begin, edit.place.end), edit.text)
+                        for edit in fix.edits
+                    ]
+                }
+            ),
+        )
+        for flaw in rubric.flaws
+        if flaw.begin <= wanted.end and wanted.begin <= flaw.end
+        for fix in flaw.fixes
+    ]
 
-    return answered
+
+async def document_opened(
+    ls: RubricLanguage, params: types.DidOpenTextDocumentParams | types.DidSaveTextDocumentParams
+) -> None:
+    """Tell what is wrong with the text, and again when its project was read; the same after a save."""
+    ls.publish(params.text_document.uri)
+    await ls.look_around(params.text_document.uri)
+
+
+def document_changed(ls: RubricLanguage, params: types.DidChangeTextDocumentParams) -> None:
+    """Tell what is wrong with the new text."""
+    ls.publish(params.text_document.uri)
+
+
+def document_closed(ls: RubricLanguage, params: types.DidCloseTextDocumentParams) -> None:
+    """Take back what was told."""
+    ls.withdraw(params.text_document.uri)
+
+
+def shutdown_requested(ls: RubricLanguage, _params: None) -> None:
+    """Remember that the next `exit` is in order."""
+    ls.shut_down = True
+
+
+def serve_language_server(check: RubricCheck, version: str) -> int:
+    """Serve an editor until it leaves; return the exit code that the protocol requires."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    server = RubricLanguage(check, version)
+    server.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, DIAGNOSTIC_OPTIONS)(diagnostic_report)
+    server.feature(types.TEXT_DOCUMENT_COMPLETION, COMPLETION_OPTIONS)(completion_items)
+    server.feature(types.TEXT_DOCUMENT_HOVER)(hover_information)
+    server.feature(types.TEXT_DOCUMENT_CODE_ACTION, ACTION_OPTIONS)(quick_fixes)
+    server.feature(types.TEXT_DOCUMENT_DID_OPEN)(document_opened)
+    server.feature(types.TEXT_DOCUMENT_DID_SAVE)(document_opened)
+    server.feature(types.TEXT_DOCUMENT_DID_CHANGE)(document_changed)
+    server.feature(types.TEXT_DOCUMENT_DID_CLOSE)(document_closed)
+    server.feature(types.SHUTDOWN)(shutdown_requested)
+    server.start_io()
+    return 0 if server.shut_down else 1

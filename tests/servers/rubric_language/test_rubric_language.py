@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from support.editor import PULL, Editor
-from support.kept_stops import asked
-from support.logs import stops_in
 
 PATTERNS = "## Patterns\n- **DONE**: it is done\n"
 ANTIPATTERNS = "## Antipatterns\n- **TALK**: it is said\n"
@@ -115,36 +113,14 @@ def test_whatever_ends_the_lines_the_empty_section_is_found(editor: Editor, file
         assert at(found) == (2, 0, 2, len("##  Patterns"))
 
 
-@pytest.mark.parametrize(
-    ("encodings", "columns", "mark"),
-    [
-        ([], (5, 10), 1),
-        (["utf-16", "utf-8"], (5, 10), 1),
-        (["utf-8", "utf-16"], (7, 17), 3),
-        (["odd", "utf-32"], (4, 8), 1),
-    ],
-)
-def test_columns_count_what_the_client_counts(
-    editor: Editor, file: Path, encodings: list[str], columns: tuple[int, int], mark: int
-) -> None:
-    """The line is `# 🎉`, blank, a byte that is no UTF-8, `🎉é.`: 8 characters, of which two are wide."""
-    raw = "# 🎉 ".encode() + b"\xff" + f"🎉é.\n{PATTERNS}{ANTIPATTERNS}".encode()
-    editor.initialize(encodings)
-    for begin, size in ((b"", 0), ("\ufeff".encode(), mark)):
-        file.write_bytes(begin + raw)
-        editor.open(file.as_uri(), (begin + raw).decode(errors="replace"))
-        ((_, (found,)),) = editor.said()
-        assert at(found) == (0, columns[0] + size, 0, columns[1] + size)
-        assert found["message"].startswith("not UTF-8 at byte")
-
-
 def test_a_file_that_is_not_utf8_is_shown_until_it_is_saved_as_utf8(editor: Editor, file: Path) -> None:
     file.write_bytes(f"{PATTERNS}{ANTIPATTERNS}".encode() + b"\r\n caf\xe9 au lait\r\n")
     text = file.read_bytes().decode("latin-1")
     editor.initialize()
     editor.open(file.as_uri(), text)
     ((_, (found,)),) = editor.said()
-    assert (found["code"], at(found)) == ("not-utf-8", (5, 4, 5, 13))
+    assert (found["code"], at(found)) == ("unusable", (0, 0, 0, len("## Patterns")))
+    assert found["message"].startswith("not UTF-8 at byte")
     editor.change(file.as_uri(), text)
     assert len(editor.said()[0][1]) == 1, "an edit is not yet the cure"
     file.write_text(text, encoding="utf-8")
@@ -231,28 +207,3 @@ def test_a_termination_ends_it_at_once(editor: Editor) -> None:
     editor.initialize()
     editor.process.terminate()
     assert editor.process.wait(30) < 0
-
-
-# --- replay, with stops that were kept ----------------------------------------------------------------------
-
-
-def test_the_lens_replays_the_stops_that_were_kept_of_the_project(
-    editor: Editor, file: Path, home_is_a_fresh_folder: Path
-) -> None:
-    stops = stops_in(home_is_a_fresh_folder / ".local" / "state" / "supervisor")
-    for at in (1.0, 2.0):
-        stops.keep(asked(at=at, project=str(file.parent.parent)))
-    editor.initialize()
-    uri = {"uri": file.as_uri()}
-    editor.open(file.as_uri(), PATTERNS + ANTIPATTERNS)
-    (lens,) = editor.ask("textDocument/codeLens", textDocument=uri)["result"]
-    assert lens["command"]["title"] == "replay on the last 2 stops"
-    command = {"command": lens["command"]["command"], "arguments": lens["command"]["arguments"]}
-    said = editor.ask("workspace/executeCommand", **command)["result"]
-    assert said.startswith("replay on the last 2 stops: 2 verdicts change")
-    assert editor.shown == [said]
-    (lens,) = editor.ask("textDocument/codeLens", textDocument=uri)["result"]
-    assert lens["command"]["title"] == said
-    place = {"line": 1, "character": 4}
-    hover = editor.ask("textDocument/hover", textDocument=uri, position=place)["result"]
-    assert "It spoke at 0 of the last 2 stops here." in hover["contents"]["value"]

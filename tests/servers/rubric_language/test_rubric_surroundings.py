@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.kernel.rubric import RubricContext
-from sidecar.servers.rubric_language import surroundings
+from sidecar.servers.rubric_language import checking
 from sidecar.servers.rubric_language.checking import RubricCheck
 from support.git_projects import git
 
@@ -33,7 +33,7 @@ def own(home: Path) -> dict[str, str]:
 
 
 async def around(project: Path) -> RubricContext:
-    return await surroundings.find_surroundings(str(project), own(project.parent), project.parent / "state")
+    return await checking.find_surroundings(str(project), own(project.parent), project.parent / "state")
 
 
 async def test_gates_rules_and_the_files_that_are_not_ignored_are_known(project: Path) -> None:
@@ -60,14 +60,14 @@ async def test_without_git_all_files_are_known(project: Path) -> None:
 async def test_of_too_many_files_it_is_said_that_there_are_more(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(surroundings, "PATHS", 2)
+    monkeypatch.setattr(checking, "PATHS_LIMIT", 2)
     found = await around(project)
     assert (len(found.paths or ()), found.more) == (2, True)
 
 
 async def test_of_a_project_that_is_gone_nothing_is_known_but_the_rules(project: Path) -> None:
     found = await around(project / "gone")
-    assert (found.paths, found.rules) == (None, surroundings.default_surroundings().rules)
+    assert (found.paths, found.rules) == (None, checking.ANY_PROJECT.rules)
 
 
 def test_a_check_knows_the_project_of_a_rubric_after_it_looked(project: Path) -> None:

@@ -1,4 +1,4 @@
-"""What could be typed at a place of a rubric; the cursor is at the end of the text, or at `|`."""
+"""What an editor offers at a place of a rubric, and what it is told of it; `|` or the end is the cursor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from sidecar.kernel.rubric import EMPTY_RUBRIC_CONTEXT, RubricContext
 from sidecar.rubric.outline import parse_outline
-from sidecar.servers.rubric_language.editing.completion import MAX_GLOBS, CompletionOffer, find_completions
+from sidecar.servers.rubric_language.assistance import (
+    GLOBS_LIMIT,
+    CompletionOffer,
+    find_completions,
+    find_hover_text,
+)
 from support.table import over_table
 
 AROUND = RubricContext(
@@ -119,7 +124,7 @@ def test_where_nothing_is_known_of_the_project_only_what_holds_anywhere_is_offer
 def test_of_a_large_project_the_globs_of_the_most_files_are_offered() -> None:
     paths = tuple(f"d{number % 500}/f{number}.py" for number in range(20_000))
     found = labels(f"{ONE}Applies to: ", RubricContext(paths=paths))
-    assert len(found) == MAX_GLOBS
+    assert len(found) == GLOBS_LIMIT
     assert found[0] == "*.py"
 
 
@@ -129,3 +134,82 @@ def test_whatever_the_text_what_is_replaced_is_what_was_typed_before_the_cursor(
     for offer in find_completions(parse_outline(text), place, AROUND):
         assert 0 <= offer.place.begin <= offer.place.end == place
         assert "\n" not in text[offer.place.begin : place]
+
+
+# --- hover --------------------------------------------------------------------------------------------------
+
+TEXT = """\
+## Patterns
+
+### Tested
+
+Severity: note
+Applies to: `src/**`, `*.md`
+When: it rains
+Evidence: gate:tests, rule:narration, rule:nope, calls
+
+It is tested.
+
+## Notes
+
+## Antipatterns
+
+- **Permission seeking** {#permission-seeking}
+- **Silence**: nothing
+  is said
+
+## Legitimate stops
+
+- **Key**: only the user has it
+"""
+PROJECT = RubricContext(gates=("lint",), paths=("src/a.py", "src/b.py", "README.md"), more=False)
+
+
+def told(words: str, around: RubricContext = PROJECT) -> str:
+    found = find_hover_text(parse_outline(TEXT), TEXT.index(words), around)
+    return found.text if found else ""
+
+
+@over_table(
+    ("words", "said"),
+    [
+        ("Patterns", "What a finished piece of work shows"),
+        ("Antipatterns", "passes for done and is not"),
+        ("Legitimate", "the agent is not sent back"),
+        ("Notes", "The judge does not read this section. It reads Patterns, "),
+        ("Tested", "Tested (tested)"),
+        ("Tested", "the gate tests (this project has none of this name)"),
+        ("Tested", "the rule narration (it ends in the middle of an action)"),
+        ("Tested", "the rule nope (there is none of this name)"),
+        ("Tested", "what tools returned"),
+        ("Tested", "Severity note: nobody is sent back for it."),
+        ("Tested", "src/** (2 files of the project), *.md (1 file of the project)"),
+        ("Tested", "When: it rains"),
+        ("Permission", "Decided by the judge, from all there is."),
+        ("Permission", "The rule permission-seeking (it asks leave for what was asked for"),
+        ("Silence", "Severity must: the agent is sent back where it is not met."),
+        ("Severity: note", "Severity: how much it weighs"),
+        ("src/**", "src/** (2 files of the project)"),
+        ("rule:narration", "Decided by the rule narration"),
+        ("calls\n", "Decided by what tools returned."),
+        ("it rains", "When: a hint"),
+    ],
+)
+def test_a_place_is_explained(words: str, said: str) -> None:
+    assert said in told(words)
+
+
+def test_a_legitimate_stop_has_no_weight() -> None:
+    assert "Severity" not in told("Key")
+
+
+@pytest.mark.parametrize("words", ["It is tested", "is said", "\n## Notes"])
+def test_prose_needs_no_explanation(words: str) -> None:
+    assert told(words) == ""
+
+
+def test_where_the_project_is_not_known_nothing_is_counted() -> None:
+    assert told("src/**", EMPTY_RUBRIC_CONTEXT) == "src/**"
+    assert "this project has none" not in told("Tested", EMPTY_RUBRIC_CONTEXT)
+    more = RubricContext(paths=PROJECT.paths, more=True)
+    assert told("src/**", more) == "src/** (at least 2 files of the project)"
