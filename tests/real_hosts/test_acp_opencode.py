@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,11 +21,9 @@ from sidecar.platform.paths import Paths
 from sidecar.platform.session_store import SessionFiles
 from support.cases import goal
 from support.model_script import (
-    HttpErrorReply,
     ReplyRule,
     RequestMatch,
     reply_with_calls,
-    reply_with_text,
 )
 from support.model_wire import ReplyToolCall
 
@@ -132,22 +128,3 @@ async def test_a_command_that_it_may_not_run_ends_its_turn(host: OpenCode, model
     assert replace(rest, tokens=0, cents=None) == AgentResult()
     assert f"[not allowed (edits): touch {path}]" in "".join(heard)
     assert not path.exists()
-
-
-@pytest.mark.long
-async def test_cancelled_in_the_middle_it_leaves_nobody(host: OpenCode, model: ScriptedModel) -> None:
-    model.add(ReplyRule(reply_with_text("Too late."), AGENT, gate=threading.Event()))
-    running = asyncio.create_task(acp(host).run(errand(host, "Think for long."), print))
-    await asyncio.to_thread(model.wait_for, lambda request: "bash" in request.tools, timeout=LIMIT_S)
-    assert processes_of(host) != []
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    assert processes_of(host) == []
-
-
-@pytest.mark.long
-async def test_a_model_that_fails_is_told_as_trouble(host: OpenCode, model: ScriptedModel) -> None:
-    model.add(ReplyRule(HttpErrorReply(400, "invalid_request_error"), AGENT, times=None))
-    rest = await acp(host).run(errand(host, "Think."), print)
-    assert rest.trouble.startswith("it refused session/prompt: Internal error: scripted error")

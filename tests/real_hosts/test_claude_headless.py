@@ -144,12 +144,6 @@ def test_a_broken_judge_lets_the_agent_rest_and_record_and_status_say_so(under: 
     assert report.story[-2].decided == "unjudged" or report.story[-1].decided == "unjudged"
 
 
-def test_without_a_goal_a_plain_answer_rests_unjudged_and_unasked(under: Supervised) -> None:
-    under.script(says("Paris."))
-    assert under.ask("What is the capital of France?").result == "Paris."
-    assert under.continuations() == []
-
-
 def test_without_a_goal_a_claim_after_a_failing_test_run_is_sent_back(under: Supervised) -> None:
     under.script(
         runs("python -m pytest -q"), says(CLAIM), reads_shop(under.host), writes_shop(under.host),

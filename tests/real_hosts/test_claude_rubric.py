@@ -6,9 +6,7 @@ back where it reads the antipattern NO-PRINT, and is content where it does not.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -20,7 +18,6 @@ from support.model_script import (
     RequestMatch,
     reply_structured,
     reply_with_calls,
-    reply_with_text,
 )
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
@@ -101,20 +98,6 @@ def test_an_edited_antipattern_flips_the_verdict_of_the_very_next_stop(under: Su
     assert decisions(under) == ["achieved", "continue", "exhausted", "achieved"]
 
 
-@pytest.mark.long
-def test_an_edit_while_the_agent_works_counts_at_its_stop(under: Supervised) -> None:
-    path, edited = rubric(under, STRICT), threading.Event()
-    under.script(runs(f"grep -c TALK .supervisor/rubric.md && {WORK}"))
-    under.script(ReplyRule(reply_with_text("Done."), AGENT, gate=edited))
-    with ThreadPoolExecutor(1) as user:
-        asked = user.submit(under.ask, GOAL)
-        under.model.wait_for(lambda _: sum(bool(one.tools) for one in under.model.requests) > 1, timeout=60)
-        path.write_text(PLAIN, encoding="utf-8")
-        edited.set()
-        asked.result(timeout=120)
-    assert decisions(under) == ["achieved"]
-
-
 @pytest.mark.parametrize("tool", ["Write", pytest.param("Bash", marks=pytest.mark.long)])
 def test_an_edit_by_the_agent_is_held_and_does_not_clear_the_goal(under: Supervised, tool: str) -> None:
     path = rubric(under, STRICT)
@@ -132,22 +115,6 @@ def test_an_edit_by_the_agent_is_held_and_does_not_clear_the_goal(under: Supervi
     assert "-- **NO-PRINT**: a print statement is left" in shown.stdout
     assert under.supervisor("rubric", "accept", "--yes").returncode == 0
     assert under.report().troubles == ()
-
-
-@pytest.mark.long
-def test_a_held_edit_is_shown_and_counts_after_the_user_accepts_it(under: Supervised) -> None:
-    path = rubric(under, STRICT)
-    under.script(runs(WORK), *writes(path, PLAIN), *(says(f"There is none, {n}.") for n in range(4)))
-    with under.terminal() as terminal:
-        terminal.submit(GOAL)
-        terminal.wait_for("the agent changed", timeout=60)
-        terminal.wait_for("stalled", timeout=60)
-    assert decisions(under) == ["continue", "continue", "continue", "stalled"]
-    assert "held: " in under.ask("/supervisor:rubric", "--continue").result
-    assert "in force now" in under.ask("/supervisor:accept", "--continue").result
-    under.script(runs(f"{WORK} "), says("Done."))
-    under.ask(GOAL, "--continue")
-    assert decisions(under)[-1] == "achieved"
 
 
 @pytest.mark.long

@@ -82,26 +82,6 @@ def test_an_edit_at_rest_is_told_at_once_and_never_again(under: Supervised) -> N
         assert "NO-PRINT" not in terminal.screen
 
 
-@pytest.mark.long
-def test_a_rubric_that_cannot_serve_is_told_at_once(under: Supervised) -> None:
-    path = rubric(under, PLAIN)
-    under.script(says("Hello."))
-    with under.terminal() as terminal:
-        turn(terminal, "Hello")
-        path.write_text("# Nothing\n", encoding="utf-8")
-        terminal.wait_for(r"\.supervisor/rubric\.md cannot serve: ")
-
-
-@pytest.mark.long
-def test_a_wrong_setting_is_told_at_once(under: Supervised) -> None:
-    path = rubric(under, PLAIN)
-    under.script(says("Hello."))
-    with under.terminal() as terminal:
-        turn(terminal, "Hello")
-        path.with_name("config.toml").write_text("[gates]\nseconds = 0\n", encoding="utf-8")
-        terminal.wait_for(r"settings saved: .*config\.toml")
-
-
 def test_the_first_rubric_of_a_project_is_told_at_the_next_stop(under: Supervised) -> None:
     under.script(says("Hello."), says("Bye."))
     with under.terminal() as terminal:

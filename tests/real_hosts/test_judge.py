@@ -22,7 +22,6 @@ from support.model_script import (
     ReplyRule,
     RequestMatch,
     reply_structured,
-    reply_with_text,
 )
 
 if TYPE_CHECKING:
@@ -80,32 +79,11 @@ def test_a_verdict_that_breaks_its_bounds_is_sent_back_once(ask: Ask, model: Scr
     assert "Expected `array` of length >= 1" in model.requests[1].text
 
 
-def test_a_verdict_that_stays_out_of_bounds_is_no_verdict(ask: Ask, model: ScriptedModel) -> None:
-    model.add(ReplyRule(LOOSE, JUDGE, times=None))
-    said = ask()
-    assert isinstance(said, JudgeFailed)
-    assert said.reason.startswith("the judge's answer was unfit twice: Expected `array` of length >= 1")
-    assert said.tokens > 0
-
-
-def test_the_host_itself_sends_back_what_breaks_the_schema(ask: Ask, model: ScriptedModel) -> None:
-    model.add(ReplyRule(WRONG, JUDGE), FIT)
-    assert isinstance(ask(), JudgeAnswered)
-    assert len(model.requests) == 2
-
-
 def test_a_model_that_never_fits_the_schema_is_given_up(ask: Ask, model: ScriptedModel) -> None:
     model.add(ReplyRule(WRONG, JUDGE, times=None))
     said = ask()
     assert isinstance(said, JudgeFailed)
     assert said.reason == "the model gave no answer in the asked form, in several tries"
-
-
-def test_a_model_that_only_talks_is_given_up(ask: Ask, model: ScriptedModel) -> None:
-    model.add(ReplyRule(reply_with_text("I think that it is done."), JUDGE, times=None))
-    said = ask()
-    assert isinstance(said, JudgeFailed)
-    assert said.reason == "the judge gave no verdict; it said: I think that it is done."
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from real_hosts.opencode_supervised import SUPERVISOR, Supervised, judges, runs, says, supervised
+from real_hosts.opencode_supervised import SUPERVISOR, Supervised, says, supervised
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.session_store import SessionFiles
 from support.cases import goal
@@ -88,23 +88,6 @@ def test_a_call_that_nobody_gave_a_session_fails_and_the_model_is_told_why(
     assert part["state"]["status"] == "error"
 
 
-@pytest.mark.long
-def test_the_tools_work_on_when_the_sidecar_has_ended_meanwhile(host: OpenCode, model: ScriptedModel) -> None:
-    """This host never starts a server again that has ended: its tools would be gone for good."""
-    with host.serve() as server:
-        desk = server.at(host.project)
-        for _ in range(2):
-            model.add(
-                ReplyRule(reply_with_calls(ReplyToolCall("supervisor_status", {"session": KEY.id})), WAITING),
-                says("Thank you."),
-            )
-            done = desk.prompt(desk.session(), "Where do you stand?")
-            assert done.text == "Thank you."
-            told = next(request for request in reversed(model.requests) if request.tools)
-            assert f"goal active: {CONDITION}" in told.last
-            subprocess.run([str(SUPERVISOR), "stop"], env=dict(host.env), check=True, timeout=60)
-
-
 @pytest.fixture
 def under(opencode_host: OpenCode, model: ScriptedModel) -> Iterator[Supervised]:
     """With the plugin, which brings the server, and the host's own permissions."""
@@ -154,25 +137,6 @@ def test_the_users_own_rule_to_be_asked_stays_in_force(under: Supervised, model:
 
 
 @pytest.mark.long
-def test_a_helper_of_the_agent_writes_into_the_journal_of_its_session(
-    under: Supervised, model: ScriptedModel
-) -> None:
-    helper = RequestMatch(has_tool="supervisor_status", any="Plan it, helper", lacks_tool="task")
-    order = {"description": "plan", "prompt": "Plan it, helper", "subagent_type": "general"}
-    model.add(
-        ReplyRule(
-            reply_with_calls(ReplyToolCall("task", order)), RequestMatch(has_tool="task", last="Let a helper")
-        ),
-        calls("task_add", helper, content=TASK, session="a guess"),
-        ReplyRule(reply_with_text("Planned."), helper),
-        says("Thank you."),
-    )
-    done = under.ask("Let a helper plan.", "--format", "json")
-    (part,) = used(done.stdout)
-    assert tasks(under, part["sessionID"]) == [TASK]
-
-
-@pytest.mark.long
 def test_sessions_of_one_server_have_a_journal_each_also_after_the_sidecar_has_ended(
     under: Supervised, model: ScriptedModel
 ) -> None:
@@ -203,27 +167,3 @@ def test_a_project_behind_a_link_is_the_sessions_own(under: Supervised, model: S
     done = linked.ask("Where do you stand?", "--format", "json")
     (part,) = used(done.stdout)
     assert part["state"]["status"] == "completed", part
-
-
-@pytest.mark.long
-def test_what_the_journal_leaves_open_reaches_the_judge_who_sends_the_agent_back(
-    under: Supervised, model: ScriptedModel
-) -> None:
-    model.add(
-        calls("task_add", content=TASK),
-        runs("echo hello > greeting.md"),
-        says("Done."),
-        judges(
-            {
-                "verdict": "incomplete",
-                "missing": [{"point": "a task is open", "criterion": "goal", "evidence": ["E1"]}],
-                "next_step": "Do T1.",
-                "confidence": 0.9,
-            }
-        ),
-        ReplyRule(reply_with_text("I rest."), WAITING, times=None),
-    )
-    under.command("goal", "greeting.md greets")
-    asked = next(request for request in model.requests if "independent judge of one stop" in request.system)
-    assert f"open in the agent's journal: T1 (remaining): {TASK}" in asked.text
-    assert "a task is open" in under.continuations()[0]

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -18,35 +16,20 @@ import pytest
 
 from real_hosts.opencode_host import OpenCode
 from real_hosts.opencode_supervised import (
-    AGENT,
-    JUDGE,
     SENT_BACK,
     Supervised,
-    judges,
     reads_shop,
     runs,
     says,
     supervised,
     writes_shop,
 )
-from support.model_script import HttpErrorReply, ReplyRule, reply_with_text, request_matches
 from support.model_server import ScriptedModel
 
 pytestmark = pytest.mark.proves("OpenCode")
 
 GOAL: Final = "all tests pass"
 CLAIM: Final = "I looked at everything, all tests pass. Done."
-MISSING: Final = {
-    "verdict": "incomplete",
-    "missing": [{"point": "the greeting lacks a name", "criterion": "goal", "evidence": ["E1"]}],
-    "next_step": "Add the name.",
-    "confidence": 0.9,
-}
-MET: Final = {
-    "verdict": "complete",
-    "criteria": [{"criterion": "greeting.md names Ada", "evidence": ["E2"]}],
-    "confidence": 0.9,
-}
 
 
 @pytest.fixture
@@ -98,16 +81,6 @@ def test_a_budget_of_three_is_exhausted_after_exactly_three_and_json_lines_tell_
     assert len({line["sessionID"] for line in lines}) == 1
 
 
-@pytest.mark.long
-def test_an_agent_that_only_talks_rests_as_stalled(under: Supervised) -> None:
-    for number in range(1, 12):
-        under.script(says(f"Claim {number}: {CLAIM}"))
-    done = under.command("goal", GOAL)
-    assert len(under.continuations()) == 3
-    assert done.stdout.splitlines()[-1] == f"Claim 4: {CLAIM}"
-    assert under.report().status == "stalled"
-
-
 def test_commands_about_the_goal_are_answered_on_stdout_and_cost_no_model_request(under: Supervised) -> None:
     assert "no goal is set" in under.ask("/supervisor:goal").stdout
     for name, words, answer in (
@@ -125,91 +98,6 @@ def test_commands_about_the_goal_are_answered_on_stdout_and_cost_no_model_reques
 
 
 @pytest.mark.long
-def test_the_hosts_own_model_decides_what_no_check_can_and_must_cite_evidence(under: Supervised) -> None:
-    under.script(
-        runs("echo hello > greeting.md"),
-        says("Done."),
-        judges(MISSING),
-        runs("echo hello Ada > greeting.md"),
-        says("Done, with the name."),
-        judges(MET),
-    )
-    (under.host.project / "AGENTS.md").write_text("Always answer in verse.", encoding="utf-8")
-    under.command("goal", "greeting.md greets Ada by name")
-    assert "the greeting lacks a name" in under.continuations()[0]
-    report = under.report()
-    assert report.status == "achieved"
-    assert report.spending.calls == 2
-    asked = [request for request in under.model.requests if request_matches(JUDGE, request)]
-    assert [request.tools for request in asked] == [(), ()]
-    assert "verse" not in asked[0].system
-    assert len(under.sessions()) == 1
-
-
-@pytest.mark.long
-def test_a_broken_judge_lets_the_agent_rest_and_record_and_status_say_so(under: Supervised) -> None:
-    under.script(
-        runs("echo hello > greeting.md"),
-        says("Done."),
-        ReplyRule(HttpErrorReply(401, "authentication_error"), JUDGE, times=None),
-    )
-    done = under.command("goal", "greeting.md greets Ada by name")
-    assert (done.returncode, done.stdout) == (0, "Done.\n")
-    report = under.report()
-    assert (report.status, report.exit_code) == ("active", 2)
-    assert "the last stop was not judged" in report.text
-    assert under.stops() == ["unjudged"]
-    assert len(under.sessions()) == 1
-
-
-@pytest.mark.long
-def test_without_a_goal_a_plain_answer_rests_and_a_claim_after_a_failing_test_run_is_sent_back(
-    under: Supervised,
-) -> None:
-    under.script(says("Paris."))
-    assert under.ask("What is the capital of France?").stdout == "Paris.\n"
-    assert under.continuations() == []
-    under.script(
-        runs("python -m pytest -q"), says(CLAIM), reads_shop(under.host), writes_shop(under.host),
-        runs("python -m pytest -q"), says("Now they do: 2 passed."),
-    )  # fmt: skip
-    under.ask("Please look after the shop.")
-    (told,) = under.continuations()
-    assert "the last test run of this turn failed" in told
-
-
-@pytest.mark.long
-def test_the_plan_agent_is_left_alone(under: Supervised) -> None:
-    under.script(says(CLAIM))
-    assert under.command("goal", GOAL, "--agent", "plan").stdout == f"{CLAIM}\n"
-    assert under.continuations() == []
-    assert under.stops() == ["plan-mode"]
-
-
-@pytest.mark.long
-def test_shadow_mode_judges_and_records_but_never_continues(under: Supervised) -> None:
-    folder = under.host.home / ".config" / "supervisor"
-    folder.mkdir(parents=True)
-    (folder / "config.toml").write_text('mode = "shadow"\n', encoding="utf-8")
-    under.script(says(CLAIM))
-    assert under.command("goal", GOAL).stdout == f"{CLAIM}\n"
-    assert under.stops() == ["shadow"]
-    assert under.continuations() == []
-
-
-@pytest.mark.long
-def test_switched_off_leaves_stops_alone_and_refuses_goals(under: Supervised) -> None:
-    assert under.supervisor("off").returncode == 0
-    under.script(ReplyRule(reply_with_text("Done."), AGENT, times=None))
-    refused = under.command("goal", GOAL)
-    assert "supervisor on" in refused.stdout
-    assert refused.returncode != 0
-    assert under.model.requests == ()
-    assert under.ask("Do something.").stdout == "Done.\n"
-    assert under.continuations() == []
-
-
-@pytest.mark.long
 def test_a_continuation_that_needs_a_permission_is_denied_it_and_with_auto_is_given_it(
     under: Supervised,
 ) -> None:
@@ -224,31 +112,6 @@ def test_a_continuation_that_needs_a_permission_is_denied_it_and_with_auto_is_gi
     under.command("goal", GOAL, "--auto")
     assert (under.host.project / "given").exists()
     assert under.report().status == "achieved"
-
-
-@pytest.mark.long
-def test_outside_git_a_goal_is_sent_back_and_achieved_all_the_same(under: Supervised) -> None:
-    shutil.rmtree(under.host.project / ".git")
-    under.script(says(CLAIM), reads_shop(under.host), writes_shop(under.host), says("Repaired."))
-    assert under.command("goal", GOAL).returncode == 0
-    assert len(under.continuations()) == 1
-    report = under.report()
-    assert (report.status, Path(report.project)) == ("achieved", under.host.project)
-
-
-@pytest.mark.long
-def test_an_error_of_the_model_ends_the_run_whether_it_comes_at_first_or_in_a_continuation(
-    under: Supervised,
-) -> None:
-    broken = ReplyRule(HttpErrorReply(400, "invalid_request_error", "no such thing"), AGENT)
-    under.script(broken)
-    assert "no such thing" in under.command("goal", GOAL).stderr
-    assert under.continuations() == []
-    under.script(says(CLAIM), broken)
-    done = under.command("goal", GOAL, "--continue", "--format", "json")
-    assert len(under.continuations()) == 1
-    assert [json.loads(line)["type"] for line in done.stdout.splitlines()][-1] == "error"
-    assert under.report().status == "active"
 
 
 def test_a_run_that_is_interrupted_while_it_is_judged_ends_at_once_and_so_does_the_check(

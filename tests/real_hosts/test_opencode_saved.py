@@ -41,15 +41,3 @@ def test_a_rubric_that_appears_and_is_edited_is_told_in_toasts_and_not_again(und
         terminal.submit("Say bye.")
         terminal.wait_for("Bye\\.")
         assert "NO-PRINT" not in terminal.screen
-
-
-@pytest.mark.long
-def test_a_run_without_a_screen_is_told_at_its_stop(under: Supervised) -> None:
-    path = under.host.project / ".supervisor" / "rubric.md"
-    path.parent.mkdir()
-    path.write_text(PLAIN, encoding="utf-8")
-    under.script(says("Hello."), says("Bye."))
-    under.ask("Say hello.")
-    path.write_text(STRICT, encoding="utf-8")
-    said = under.ask("Say bye.", "--continue")
-    assert "1 antipattern added (NO-PRINT)" in said.stdout + said.stderr

@@ -279,18 +279,6 @@ def test_an_error_of_the_model_service_lets_the_agent_rest(shop: Supervised, des
     assert shop.continuations() == []
 
 
-def test_a_helpers_session_is_not_judged(shop: Supervised, desk: Desk) -> None:
-    here = shop.host.project
-    shop.script(says("Working.", here), says(CLAIM, here))
-    parent = desk.session()
-    desk.prompt(parent, "Hello.")
-    child = desk.session(parentID=parent)
-    desk.prompt(child, "Run the tests and report.")
-    desk.wait_for("session.idle", child)
-    decided(shop, "subagent")
-    assert shop.continuations() == []
-
-
 def test_the_plan_agent_is_left_alone(shop: Supervised, desk: Desk) -> None:
     shop.script(says(CLAIM, shop.host.project))
     session = desk.session()

@@ -14,24 +14,12 @@ from support.model_server import ScriptedModel
 pytestmark = pytest.mark.proves("OpenCode")
 
 CLAIM = "I looked at everything, all tests pass. Done."
-HELD = 'the file is there --check "until [ -e release ]; do sleep 0.1; done; false"'
-"""A goal whose check runs until the test lets it go, and then fails."""
 
 
 @pytest.fixture
 def under(opencode_host: OpenCode, model: ScriptedModel) -> Iterator[Supervised]:
     with supervised(opencode_host, model) as made:
         yield made
-
-
-@pytest.mark.long
-def test_commands_about_the_goal_are_answered_on_the_screen_and_reach_no_model(under: Supervised) -> None:
-    with under.host.terminal() as terminal:
-        terminal.submit("/supervisor:retry 3")
-        terminal.wait_for("budget of 3 continuations")
-        terminal.submit("/supervisor:goal clear")
-        terminal.wait_for("no goal is set")
-    assert [asked for asked in under.model.requests if asked.tools] == []
 
 
 @pytest.mark.proves("seeing and asking back")
@@ -41,24 +29,6 @@ def test_where_the_goal_stands_is_shown_beside_the_prompt(under: Supervised) -> 
     with under.host.terminal() as terminal:
         terminal.submit('/supervisor:goal it works --check "exit 1"')
         terminal.wait_for("supervisor: goal (active|stalled), sent back [1-9]", timeout=90)
-
-
-@pytest.mark.long
-def test_a_prompt_typed_while_judging_wins(under: Supervised) -> None:
-    under.script(
-        says("Done."),
-        says("You wanted something else: here it is."),
-        ReplyRule(reply_with_text("Done."), AGENT, times=None),
-    )
-    with under.host.terminal() as terminal:
-        terminal.submit(f"/supervisor:goal {HELD}")
-        terminal.wait_for(r"running `until .* s", timeout=60)
-        terminal.submit("actually do something else instead")
-        terminal.wait_for("You wanted something else")
-        (under.host.project / "release").touch()
-    told = [asked for asked in under.model.requests if "do something else instead" in asked.last]
-    assert "[supervisor " not in told[0].text
-    assert under.stops()[0] == "superseded"
 
 
 def test_an_undo_goes_past_our_line_to_the_users_own_prompt_and_takes_the_goal_back(
@@ -76,15 +46,3 @@ def test_an_undo_goes_past_our_line_to_the_users_own_prompt_and_takes_the_goal_b
         terminal.submit("hello there")
         terminal.wait_for("You took back the prompt that set it")
     assert under.report().status == "cleared"
-
-
-@pytest.mark.long
-def test_leaving_while_judging_is_not_delayed_and_ends_the_check(under: Supervised) -> None:
-    under.script(says("Done."))
-    with under.host.terminal() as terminal:
-        terminal.submit(f"/supervisor:goal {HELD}")
-        terminal.wait_for(r"running `until .* s", timeout=60)
-        terminal.press("C-c")
-        terminal.wait_for_end(timeout=10)
-    assert under.report().status == "active"
-    assert under.stops() == ["interrupted"]

@@ -177,12 +177,3 @@ def test_a_killed_run_of_claude_code_goes_on_and_does_each_task_once(
     jobs: int, kills: int, host: Host, model: ScriptedModel
 ) -> None:
     killed("claude", host, model, jobs=jobs, kills=kills)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["opencode", "acp"])
-@MORE_KILLS
-def test_a_killed_run_of_opencode_goes_on_and_does_each_task_once(
-    name: str, jobs: int, kills: int, opencode_host: OpenCode, model: ScriptedModel
-) -> None:
-    killed(name, opencode_host, model, jobs=jobs, kills=kills)
