@@ -12,13 +12,11 @@ import pytest
 from sidecar import __version__, cli
 from sidecar.cli import doctor, doctor_hosts
 from sidecar.cli import doctor_hosts as doctor_opencode
-from sidecar.cli.doctor_checks import DoctorFinding, FindingLevel, version_finding
+from sidecar.cli.doctor_checks import DoctorFinding, FindingLevel
 from sidecar.hosts.claude_code import permissions
 from sidecar.hosts.claude_code.user_settings import user_settings_file
-from sidecar.judging.backends.chain import build_judge
 from sidecar.kernel.events import JudgeFailed
 from sidecar.platform import installation
-from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
 from support.cases import complete
 from support.scripted_ports import ScriptedJudge
@@ -126,14 +124,6 @@ async def test_who_has_only_opencode_hears_nothing_of_claude_code(here: Here) ->
     assert not any("laude" in f"{line.what}{line.remedy}" for line in await found())
 
 
-async def test_who_has_only_claude_code_hears_nothing_of_opencode(here: Here) -> None:
-    here.has_claude()
-    assert await errors() == ["the plugin is not installed in Claude Code"]
-    here.has_claude(OURS)
-    assert [line.level for line in await found()] == [FindingLevel.OK] * 3
-    assert not any("opencode" in f"{line.what}{line.remedy}".lower() for line in await found())
-
-
 async def test_a_claude_whose_agent_may_write_to_our_files_is_a_warning(here: Here) -> None:
     here.has_claude(OURS)
     settings = here.home / ".claude" / "settings.json"
@@ -195,13 +185,6 @@ async def test_one_of_two_hosts_is_enough(here: Here) -> None:
     }
 
 
-async def test_where_neither_of_two_has_it_both_are_errors_and_none_is_tried(here: Here) -> None:
-    here.has_claude()
-    here.has_opencode()
-    assert len(await errors()) == 2
-    assert [host.probe for host in await doctor.examine_hosts()] == [None, None]
-
-
 async def test_what_to_install_is_named_for_the_host_that_is_there(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,14 +214,6 @@ async def test_the_judge_is_asked_and_a_backend_that_gives_no_verdict_is_a_warni
     assert refused.what.endswith("the key was refused (401)")
 
 
-async def test_no_judge_is_asked_where_none_is_wanted(home_is_a_fresh_folder: Path) -> None:
-    own = home_is_a_fresh_folder / ".config" / "supervisor"
-    own.mkdir(parents=True)
-    (own / "config.toml").write_text('[judge]\nbackend = "rules"\n')
-    judge = build_judge(plugin_root() / "rubric", os.environ)
-    assert await doctor.probe_judge(judge) is None
-
-
 # --- OpenCode -----------------------------------------------------------------------------------------------
 
 
@@ -254,24 +229,6 @@ async def test_an_older_version_is_a_warning(
     line = (await found())[0]
     assert line.level is level
     assert number in line.what
-
-
-@pytest.mark.parametrize(
-    "said", [b"", b"\xff\xfe", b"9" * 5000, b"error: nothing\n", "\N{SUPERSCRIPT TWO}.1".encode()]
-)
-def test_what_is_no_version_is_a_warning_or_at_least_short(said: bytes) -> None:
-    line = version_finding("OpenCode", said, "1.18.33", "opencode upgrade")
-    assert len(line.what) < 120
-    assert line.level is (FindingLevel.OK if said.startswith(b"9") else FindingLevel.WARNING)
-
-
-async def test_a_file_without_its_host_is_a_warning(here: Here) -> None:
-    here.has_opencode()
-    install()
-    (here.home / "bin" / "opencode").unlink()
-    assert await errors() == []
-    assert await warnings() == {"OpenCode is not on PATH": "npm install -g opencode-ai"}
-    assert [host.probe for host in await doctor.examine_hosts()] == [None]
 
 
 @pytest.mark.parametrize(
@@ -301,23 +258,6 @@ async def test_a_file_that_is_not_current_is_told_with_what_renews_it(
     assert await warnings() == {}
 
 
-async def test_another_runtime_makes_the_users_file_old(here: Here, tmp_path: Path) -> None:
-    here.has_opencode()
-    install()
-    user_paths().record_runtime(tmp_path / "elsewhere" / "supervisor")
-    told = [line.what for line in await found() if line.level is not FindingLevel.OK]
-    assert bool(told) == ("mcp" in cli.VERBS)
-
-
-async def test_both_scopes_are_one_too_many(here: Here) -> None:
-    here.has_opencode()
-    install()
-    install("--scope", "project")
-    assert await warnings() == {
-        "there are 2 of them, and one is enough": "supervisor uninstall opencode --scope project"
-    }
-
-
 async def test_a_host_that_loads_no_plugins_is_told_and_not_tried(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,15 +266,6 @@ async def test_a_host_that_loads_no_plugins_is_told_and_not_tried(
     monkeypatch.setenv("OPENCODE_PURE", "true")
     assert list((await warnings()).values()) == ["unset OPENCODE_PURE"]
     assert [host.probe for host in await doctor.examine_hosts()] == [None]
-
-
-async def test_a_projects_file_does_not_count_where_projects_are_not_read(
-    here: Here, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here.has_opencode()
-    install("--scope", "project")
-    monkeypatch.setenv("OPENCODE_DISABLE_PROJECT_CONFIG", "1")
-    assert await errors() == ["the plugin is not installed in OpenCode"]
 
 
 async def test_a_folder_that_will_wait_for_npm_is_told(here: Here) -> None:

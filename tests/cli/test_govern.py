@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sidecar.cli.govern import govern, governance
-from support.governed import ANALYSIS, APPROVED, MADE, PASSED, PLAN, PROBLEM, REJECTED, implemented
+from support.governed import ANALYSIS, APPROVED, MADE, PASSED, PLAN, PROBLEM, implemented
 from support.tdd_projects import PYTHON, contents, lay_out
 from support.typed import typed
 
@@ -125,18 +125,6 @@ def test_where_nobody_is_there_the_question_waits_for_an_answer_and_then_it_goes
     assert (done.exit_code, shell.holds(DONE)) == (0, True), done.output
 
 
-def test_a_no_with_its_reason_reaches_the_next_agent_and_a_last_no_ends_the_work(shell: Shell) -> None:
-    again = says(implemented("calc.py"), {"calc.py": f"{MADE['calc.py']}# again\n"})
-    shell.plays(*GOOD[:3], says(REJECTED), again, says(REJECTED))
-    waits = shell.types(PROBLEM, "--mode", "fast")
-    assert (waits.exit_code, "2 iterations were not enough" in waits.output) == (3, True)
-    lock = shell.lock()
-    said = shell.types("answer", lock, "no", "it is not worth it", verb=governance)
-    assert said.output == "Answered no. The work is stopped now.\n"
-    gone = shell.types("--lock", lock)
-    assert (gone.exit_code, shell.holds(PYTHON)) == (1, True), gone.output
-
-
 def test_what_breaks_a_rule_is_stopped_and_as_json_it_is_one_object_per_phase(shell: Shell) -> None:
     shell.plays(*GOOD)
     done = shell.types(PROBLEM, "--mode", "fast", "--rule", "never tests", "--json")
@@ -188,11 +176,3 @@ def test_an_agents_shell_neither_conducts_nor_answers(shell: Shell, monkeypatch:
         refused = shell.types(*words, verb=verb)
         assert (refused.exit_code, "only the user may do this" in refused.output) == (1, True)
     assert "asks: The review" in shell.types("status", verb=governance).output
-
-
-def test_what_cannot_be_conducted_says_so(shell: Shell, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "say what is to be solved" in shell.types().output
-    assert typed("govern", "--lock", "gov-0") == 1
-    assert capsys.readouterr().err == (
-        "supervisor: gov-0 is not held, or not any more\n  - supervisor lock list\n"
-    )

@@ -151,21 +151,6 @@ def test_the_users_stand_in_outlives_a_projects_file_while_the_users_file_needs_
     assert here.tree() == before
 
 
-def test_print_only_says_the_same_and_does_nothing(here: Here, capsys: pytest.CaptureFixture[str]) -> None:
-    before = here.tree()
-    assert install("--print-only") == 0
-    said = capsys.readouterr().out
-    assert f"write {here.file}\nput a stand-in" in said
-    assert here.tree() == before
-    assert not user_paths().state.exists()
-    install()
-    before = here.tree()
-    assert uninstall("--print-only") == 0
-    assert f"remove {here.file}\n" in capsys.readouterr().out
-    assert here.tree() == before
-    assert user_paths().recorded_runtime() is not None
-
-
 def test_another_file_of_that_name_is_kept_and_stays_after_uninstalling(
     here: Here, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,16 +171,6 @@ def test_a_file_that_is_not_ours_is_not_uninstalled(here: Here, capsys: pytest.C
     assert uninstall() == 0
     assert here.tree() == before
     assert f"no file of ours is in {here.user}" in capsys.readouterr().out
-
-
-def test_packages_of_the_user_are_left_alone(here: Here) -> None:
-    (here.user / "node_modules" / "ms").mkdir(parents=True)
-    (here.user / "package.json").write_text("{}", encoding="utf-8")
-    before = here.tree()
-    assert install() == 0
-    assert not (here.user / "package-lock.json").exists()
-    assert uninstall() == 0
-    assert here.tree() == before
 
 
 def test_a_later_plugin_that_may_need_packages_gets_them_by_installing_again(
@@ -230,16 +205,6 @@ def test_what_makes_a_second_copy_or_keeps_it_from_loading_is_said(
     assert "note: opencode is not on PATH here" in said
 
 
-def test_the_other_scope_keeps_the_runtime(here: Here, capsys: pytest.CaptureFixture[str]) -> None:
-    install()
-    install("--scope", "project")
-    assert uninstall() == 0
-    assert user_paths().recorded_runtime() is not None
-    assert f"{here.shared / 'plugin' / 'supervisor.js'} stays\n" in capsys.readouterr().out
-    assert uninstall("--scope", "project") == 0
-    assert user_paths().recorded_runtime() is None
-
-
 @pytest.mark.process
 @pytest.mark.parametrize("listed", ['[{"id":"supervisor@supervisor","scope":"user"}]', "garbage"])
 def test_claude_code_keeps_the_runtime_also_where_it_does_not_tell(
@@ -252,32 +217,6 @@ def test_claude_code_keeps_the_runtime_also_where_it_does_not_tell(
     assert "Claude Code needs the sidecar" in capsys.readouterr().out
 
 
-@pytest.mark.process
-def test_opencode_keeps_the_runtime_when_claude_code_goes(
-    here: Here, capsys: pytest.CaptureFixture[str]
-) -> None:
-    here.has_claude("[]")
-    install()
-    assert cli.run_command(["uninstall", "claude-code"]) == 0
-    assert user_paths().recorded_runtime() is not None
-    assert "OpenCode needs the sidecar" in capsys.readouterr().out
-    assert uninstall() == 0
-    assert user_paths().recorded_runtime() is None
-
-
-@pytest.mark.parametrize("variable", ["XDG_CONFIG_HOME", "XDG_STATE_HOME"])
-def test_a_folder_that_cannot_be_written_is_a_plain_refusal(
-    here: Here, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, variable: str
-) -> None:
-    before = here.tree()
-    monkeypatch.setenv(variable, "/proc")  # not even root makes folders there
-    assert install() == 1
-    told = capsys.readouterr().err
-    assert told.startswith("supervisor: ")
-    assert "/proc" in told
-    assert here.tree() == before
-
-
 def test_a_file_where_the_folder_belongs_is_a_plain_refusal_with_what_to_type(
     here: Here, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -287,14 +226,6 @@ def test_a_file_where_the_folder_belongs_is_a_plain_refusal_with_what_to_type(
     assert f"supervisor: {here.user} cannot be written: " in told
     assert f"  - look at it: ls -ld {here.user}\n" in told
     assert here.user.read_text(encoding="utf-8") == "in the way"
-
-
-@pytest.mark.parametrize("verb", ["install", "uninstall"])
-def test_a_claude_is_no_matter_of_opencode(here: Here, capsys: pytest.CaptureFixture[str], verb: str) -> None:
-    before = here.tree()
-    assert cli.run_command([verb, "opencode", "--claude", "/x"]) == 2
-    assert "--claude belongs to claude-code" in capsys.readouterr().err
-    assert here.tree() == before
 
 
 # --- the status line ---

@@ -19,7 +19,7 @@ from sidecar.kernel.settings import Settings
 from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.paths import user_paths
 from sidecar.systems.iteration.run_files import hold_run_lock
-from sidecar.workers.ports import WorkerError, WorkerFailure, WorkerRun, WorkerTask
+from sidecar.workers.ports import WorkerRun, WorkerTask
 from sidecar.workers.service import WorkerService
 from support.loop_projects import LOOP_PROJECTS, LoopProject
 from support.scripted_workers import ScriptedWorkers, Step, writes
@@ -124,20 +124,6 @@ def test_three_tasks_fail_escalate_come_before_the_council_and_are_completed(
 
 
 @pytest.mark.proves("the loop")
-def test_what_never_passes_ends_as_failed_and_is_given_back_by_its_session_alone(shell: Shell) -> None:
-    configure("[loop]\nmax_iterations = 2\n")
-    failed = shell.types("add sub(a, b)", "--session", "shop", steps=(WRONG,))
-    said = "T1 has failed: 2 reports, and it is not complete."
-    assert (failed.exit_code, len(shell.prompts)) == (1, 2)
-    assert failed.stderr == f"{said}\n"
-    assert "shop: failed" in shell.types("status").output
-    repaired = shell.types("--session", "shop", "--json", steps=(WRONG, SUB))
-    shown = json.loads(repaired.output)
-    assert (repaired.exit_code, shown["status"], shown["input_tokens"]) == (0, "completed", 400)
-    assert [(task["status"], task["iteration"]) for task in shown["tasks"]] == [("completed", 2)]
-
-
-@pytest.mark.proves("the loop")
 def test_a_critical_finding_halts_and_a_person_must_look(shell: Shell) -> None:
     configure("""[gate.security]\nkind = "security"\ncommand = "echo 'critical: 1'; exit 1"\n""")
     said = (
@@ -180,46 +166,6 @@ def test_after_a_crash_the_session_goes_on_where_it_was_saved(shell: Shell) -> N
     assert (done.exit_code, "report 2 of 10" in done.output) == (0, True)
 
 
-def test_a_council_that_was_interrupted_is_held_again(shell: Shell) -> None:
-    configure("[loop]\nthreshold = 1\n")
-    wrong = tuple(reports(MAKE, "sub", wrong=sign) for sign in "+*/")
-    stopped = shell.types("add sub(a, b)", "--session", "shop", steps=(*wrong, interrupts))
-    assert (stopped.exit_code, shell.models[:4]) == (130, ["small", "medium", "large", "large"])
-    done = shell.types("--session", "shop", steps=(*[PROPOSES] * 5, SUB))
-    assert (done.exit_code, shell.models) == (0, ["large"] * 6)
-
-
-def fails(failure: WorkerFailure) -> Step:
-    def step(_: Path) -> dict[str, Any]:
-        raise WorkerError(failure, "no answer came", tokens=50, cents=1.0)
-
-    return step
-
-
-def test_a_worker_without_an_answer_completes_nothing_though_the_checks_pass(shell: Shell) -> None:
-    unable = writes({}, summary="I found no calculator", done=False)
-    done = shell.types("add sub(a, b)", steps=(fails(WorkerFailure.TIMED_OUT), unable, SUB))
-    assert done.exit_code == 0
-    assert "check     `tests`: passed\ncheck     worker, fail: - no answer came\niterate " in done.output
-    assert "check     worker, fail: - I found no calculator" in done.output
-    assert "no answer came" in shell.prompts[1]
-    assert "(250 tokens, 2.00 cents)" in done.output
-
-
-def test_where_no_worker_can_be_started_no_report_is_lost(shell: Shell) -> None:
-    done = shell.types("add sub(a, b)", "--session", "shop", steps=(fails(WorkerFailure.NOT_STARTED),))
-    assert (done.exit_code, done.stderr) == (2, "no answer came\n")
-    shown = json.loads(shell.types("status", "--json").output)
-    assert (shown["status"], shown["tasks"][0].get("iteration")) == ("paused", None)
-
-
-def test_a_check_that_a_worker_puts_in_place_of_the_typed_one_does_not_run(shell: Shell) -> None:
-    own = writes({"package.json": '{"scripts": {"test": "true"}}'}, summary="It passes now.")
-    done = shell.types("add sub(a, b)", steps=(WRONG, own))
-    assert (done.exit_code, "\niterate " in done.output) == (2, True), done.output
-    assert "they changed after you typed the command" in done.stderr
-
-
 def test_scope_criteria_model_and_kind_are_what_was_typed(shell: Shell) -> None:
     done = shell.types(
         *("--bug", "--eco", "--model", "mine", "--scope", "calc.sh", "--scope", "check.sh"),
@@ -256,16 +202,6 @@ def test_one_session_is_played_once_at_a_time_and_in_its_project(shell: Shell, t
 def test_without_a_task_it_says_what_to_type(shell: Shell) -> None:
     done = shell.types("run")
     assert (done.exit_code, "say what is to be done" in done.output) == (2, True)
-
-
-@pytest.mark.proves("the loop")
-def test_history_tells_the_events_of_the_loop(shell: Shell) -> None:
-    shell.types("add sub(a, b)", steps=(WRONG, SUB))
-    kinds = [
-        json.loads(line)["data"]["type"] for line in shell.types("history", "--json").output.splitlines()
-    ]
-    assert kinds == ["loop-session", "loop-task", "loop-report", "loop-report", "loop-session"]
-    assert "action iterate, verdict fail" in shell.types("history").output
 
 
 @pytest.mark.proves("the loop")

@@ -162,19 +162,6 @@ def test_a_fault_of_ours_is_shown_where_debugging_is_wanted(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_fault_without_a_place_for_its_report_still_ends_in_70(
-    broken_verb: list[BaseException],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
-    broken_verb.append(KeyError("deep inside"))
-    assert cli.run_command(["doctor"]) == 70
-    assert "SUPERVISOR_DEBUG=1" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -214,19 +201,6 @@ def test_the_nearest_command_is_suggested_once(
     typed(*words)
     asked = re.findall(r"Did you mean '([\w ]+)'\?", capsys.readouterr().err)
     assert asked == [nearest] * bool(nearest)
-
-
-def test_help_of_a_command_is_its_help(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (("goal", "set"), ("gates",), ()):
-        assert typed("help", *words) == 0
-        help_ = capsys.readouterr().out
-        assert typed(*words, "--help") == 0
-        assert capsys.readouterr().out == help_
-
-
-def test_a_group_without_a_command_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert typed("rubric") == 2
-    assert capsys.readouterr().err.startswith("Usage: supervisor rubric [OPTIONS] COMMAND [ARGS]...")
 
 
 BASH = """eval "$(supervisor completion bash)"
@@ -331,11 +305,6 @@ def test_a_state_folder_that_cannot_be_made_is_told_by_serve(tmp_path: Path) -> 
     done = supervisor("serve", XDG_STATE_HOME=str(tmp_path / "file"))
     assert done.returncode == 1
     assert done.stderr.startswith("supervisor: the state folder cannot be used: ")
-
-
-@pytest.mark.process
-def test_stop_says_that_nothing_runs() -> None:
-    assert supervisor("stop").stdout == "The sidecar: it was not running.\n"
 
 
 def test_every_word_means_a_command_that_is_there() -> None:

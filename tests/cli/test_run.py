@@ -173,17 +173,6 @@ async def test_a_killed_run_goes_on_too_and_two_at_once_are_refused(runs: Runs) 
     assert events(again)[0]["resumed"]
 
 
-async def test_an_agent_that_prints_a_hundred_megabytes_is_run_to_its_end_and_told_in_short(
-    runs: Runs,
-) -> None:
-    runs.agent(FINISHES, "for _ in range(1600): print('x' * 65_535)", "print('The end.')")
-    done = runs.run("--json")
-    assert (done.returncode, len(done.stdout) < 2_000_000) == (0, True), done.stderr
-    printed = [event["text"] for event in events(done) if event["event"] == "output"]
-    assert any("lines left out" in line for line in printed)
-    assert printed[-1] == "The end."
-
-
 async def test_a_person_at_a_terminal_sees_the_run_adds_a_task_and_lets_it_pause(runs: Runs) -> None:
     runs.agent("print('I begin.', flush=True); hang(); print('Stopped.')")
     scene = runs.stage.scene
@@ -199,17 +188,6 @@ async def test_a_person_at_a_terminal_sees_the_run_adds_a_task_and_lets_it_pause
         terminal.wait_for("paused after 1 iteration")
         assert terminal.code() == 1
         assert terminal.modes[3] & (termios.ICANON | termios.ECHO) == termios.ICANON | termios.ECHO
-
-
-async def test_n_iterations_are_exactly_n_agents(runs: Runs) -> None:
-    runs.agent("pathlib.Path(f'try-{number}').touch(); print('Done.')")
-    done = runs.run("--json", "--max-iterations", "2")
-    assert (done.returncode, events(done)[-1]["outcome"]) == (1, "exhausted")
-    assert len(runs.prompts()) == 2
-    runs.agent(FINISHES)
-    refused = runs.run(goal=False)
-    assert (refused.returncode, "greater --max-iterations" in refused.stderr) == (1, True)
-    assert runs.run("--max-iterations", "3", goal=False).returncode == 0
 
 
 async def test_a_sidecar_that_ends_while_an_agent_works_is_started_again_with_the_same_way_to_it(
@@ -232,22 +210,6 @@ while True:
     assert done.returncode == 0, (done.stdout, done.stderr)
 
 
-async def test_the_users_own_template_is_the_prompt_and_a_named_one_wins(runs: Runs, tmp_path: Path) -> None:
-    own = runs.home / ".config" / "supervisor" / "run.md"
-    own.write_text("Mine: $goal\n\nSpec: $spec\n\nNotes: $notes\n", encoding="utf-8")
-    runs.agent(FINISHES)
-    (tmp_path / "spec.md").write_text("Build a ```fence```.", encoding="utf-8")
-    assert runs.run("--spec", str(tmp_path / "spec.md")).returncode == 0
-    (tmp_path / "named.md").write_text("Named: $session", encoding="utf-8")
-    assert runs.run("--template", str(tmp_path / "named.md")).returncode == 0
-    first, second = runs.prompts()
-    assert first == "Mine: ```text\nall checks pass\n```\n\nSpec: ````text\nBuild a ```fence```.\n````"
-    assert second == "Named: demo"
-    own.write_text("$gaol", encoding="utf-8")
-    refused = runs.run()
-    assert (refused.returncode, "nothing fills in $gaol" in refused.stderr) == (1, True)
-
-
 @pytest.mark.parametrize(
     ("options", "why"),
     [
@@ -263,12 +225,6 @@ async def test_what_cannot_begin_is_refused_with_what_to_do(
 ) -> None:
     done = runs.stage.supervisor("run", *options, "--", "true")
     assert (done.returncode, why in done.stderr) == (1, True), done.stderr
-
-
-async def test_a_program_that_is_not_there_begins_nothing(runs: Runs) -> None:
-    done = runs.stage.supervisor("run", "--goal", "x", "--", "no-such-agent", "-p")
-    assert (done.returncode, "no program 'no-such-agent'" in done.stderr) == (1, True)
-    assert "no session is known" in runs.stage.supervisor("status").stdout
 
 
 @pytest.mark.parametrize("marker", ["CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER"])

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from sidecar.cli.run_keys import HELP, PAUSING, RunKeys
-from sidecar.cli.run_show import TASKS_SHOWN, RunBoard, RunTerminalView, format_duration
+from sidecar.cli.run_show import RunBoard, RunTerminalView, format_duration
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author, Journal, Note, NoteKind, Task, TaskStatus
 from sidecar.kernel.runs import (
@@ -140,16 +140,6 @@ def test_an_agent_that_prints_nothing_for_ten_minutes_is_seen_to_be_silent() -> 
     assert len(drawn(board, 80).splitlines()) == 2
 
 
-def test_many_tasks_leave_room_and_what_needs_a_person_comes_first() -> None:
-    board = RunBoard(Watch())
-    many = tuple(task(number, f"task {number}") for number in range(100))
-    board.status = replace(STATUS, journal=Journal(tasks=(*many, *TASKS), notes=(NOTE,)))
-    lines = drawn(board, 80).splitlines()
-    assert len(lines) == 3 + TASKS_SHOWN
-    assert lines[2] == "tasks: 1 of 106 completed, 98 lines more"
-    assert [line[:4] for line in lines[3:7]] == ["✖ T5", "! N6", "▸ T2", "○ T0"]
-
-
 def test_nothing_that_others_wrote_is_obeyed_or_breaks_a_line() -> None:
     board = RunBoard(Watch())
     evil = "a\x1b[2J\n[bold]b[/]\r\x07" + "x" * 10_000
@@ -204,16 +194,6 @@ async def test_keys_stop_the_run_and_write_tasks_and_notes(pressed: list[str], d
     await desk.keys.finish()
     assert sorted(map(str, desk.did)) == sorted(map(str, did))
     assert desk.keys.line() == HELP
-
-
-async def test_what_is_typed_and_that_the_run_pauses_are_shown() -> None:
-    desk = Desk()
-    desk.keys.press("p")
-    assert desk.keys.line() == PAUSING
-    desk.keys.press("p")
-    assert desk.keys.line() == HELP
-    desk.keys.press("abuild it")
-    assert desk.keys.line() == "new task (Enter: done, Esc: not): build it_"
 
 
 async def test_a_text_that_is_not_kept_is_shown_again() -> None:

@@ -83,30 +83,6 @@ def test_arguments_may_come_from_standard_input_and_be_large(home: Home) -> None
     assert len(home.tasks(OTHER)) == 100
 
 
-def test_a_project_is_named_instead_of_the_folder(home: Home) -> None:
-    words = ("tool", "note_add", "--json", '{"content": "x", "type": "tip"}', "--project")
-    assert home.json(*words, "../elsewhere")["type"] == "tip"
-    journal = JournalFiles(home.state).load(OTHER)
-    assert journal is not None
-    assert [note.content for note in journal.notes] == ["x"]
-
-
-def test_an_answer_is_words_or_with_json_data(home: Home) -> None:
-    assert home.type("tool", "status").stdout.startswith("Supervisor")
-    assert home.json("tool", "status", "--json")["session"] == KEY.id
-
-
-def test_all_tools_are_listed_in_words_and_with_their_schemas(home: Home) -> None:
-    said = home.type("tool", "--list").stdout
-    assert "task_add (journal): " in said
-    assert "status (core): " in said
-    assert "    priority: integer - 0 critical" in said
-    listed = home.json("tool", "--list", "--json")
-    (one,) = (one for one in listed if one["offer"]["name"] == "task_priority")
-    assert one["on"] is True
-    assert one["offer"]["input_schema"]["properties"]["priority"]["maximum"] == 4
-
-
 @pytest.mark.parametrize(
     ("words", "why"),
     [
@@ -166,18 +142,6 @@ def test_an_agent_reaches_no_session_of_another_project_and_makes_nothing_run(ho
     assert (done.returncode, "another project" in done.stderr) == (1, True)
     done = home.type("tool", "gates_run", "--session", KEY.id, **AGENT)
     assert (done.returncode, "nobody could be asked" in done.stderr) == (1, True)
-
-
-def test_a_toolset_that_is_switched_off_is_off_at_once_and_that_is_said(home: Home) -> None:
-    try:
-        assert home.type("toolset", "disable", "journal").returncode == 0
-        done = home.type("tool", "task_list")
-        assert done.returncode == 1
-        assert "supervisor toolset enable journal" in done.stderr
-        assert "task_list (journal, off): " in home.type("tool", "--list").stdout
-    finally:
-        assert home.type("toolset", "enable", "journal").returncode == 0
-    assert home.type("tool", "task_list").returncode == 0
 
 
 def test_the_mcp_package_is_not_needed_for_it(home: Home) -> None:

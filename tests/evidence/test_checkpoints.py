@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from sidecar.evidence.ports import CheckpointError, RestoredTree, TreeDifference
-from sidecar.evidence.tree import checkpoint_states
 from sidecar.evidence.tree import checkpoints as under_test
 from sidecar.evidence.tree.checkpoints import GitCheckpoints
 from sidecar.evidence.tree.shadow_repository import ShadowRepositories
@@ -263,14 +262,6 @@ def test_what_is_in_no_checkpoint_is_never_overwritten(
     assert plain.ids() == [first]
 
 
-def test_an_ignored_file_that_is_as_it_was_is_no_conflict(plain: Site) -> None:
-    (plain.project / "notes").write_text("notes\n")
-    first = plain.save()
-    (plain.project / ".gitignore").write_text("notes\n")
-    assert plain.restore(first).removed == (".gitignore",)
-    assert plain.difference(first).changes.files == ()
-
-
 def test_what_the_checkpoint_ignored_or_could_not_save_is_not_removed(plain: Site) -> None:
     (plain.project / ".gitignore").write_text("venv/\n")
     (plain.project / "venv").mkdir()
@@ -301,33 +292,6 @@ def test_a_checkpoint_needs_nothing_of_the_users_repository(plain: Site) -> None
     assert plain.files() == before
 
 
-def test_contents_that_the_users_repository_lost_are_read_again(
-    plain: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain.save()
-    (plain.project / "b.txt").write_text("b\n")
-    git(plain.project, "add", "b.txt")
-    with monkeypatch.context() as patches:
-        patches.setattr(checkpoint_states, "_copy_user_objects", dies)
-        with pytest.raises(Killed):
-            plain.save()
-    git(plain.project, "rm", "--quiet", "--cached", "b.txt")
-    git(plain.project, "gc", "--quiet", "--prune=now")
-    before = plain.files()
-    second = plain.save()
-    (plain.project / "b.txt").unlink()
-    plain.restore(second)
-    assert plain.files() == before
-
-
-class Killed(BaseException):
-    """Stands for a kill."""
-
-
-async def dies(*_: object) -> None:
-    raise Killed
-
-
 def test_a_folder_without_a_repository(site: Site) -> None:
     (site.project / "b").mkdir(parents=True)
     (site.project / "b/a.txt").write_text("a\n")
@@ -353,17 +317,6 @@ def test_a_project_in_a_repository_is_restored_alone(plain: Site) -> None:
     assert plain.restore(first).written == ("b.txt",)
     assert plain.files() == before
     assert (top / "a.txt").read_text() == "changed\n"
-
-
-def test_files_of_a_repository_inside_come_back(plain: Site) -> None:
-    inner = repository(plain.project / "inner")
-    (inner / "b.txt").write_text("b\n")
-    before = plain.files()
-    first = plain.save()
-    for name in ("a.txt", "b.txt"):
-        (inner / name).unlink()
-    plain.restore(first)
-    assert plain.files() == before
 
 
 # --- Failures in the middle ---------------------------------------------------------------------------------
@@ -500,12 +453,6 @@ def test_forgetting_removes_one_and_twice_is_no_fault(plain: Site) -> None:
     assert "there is no checkpoint" in plain.refused(first)
 
 
-def test_the_contents_go_with_the_last_checkpoint(plain: Site) -> None:
-    GitCheckpoints(plain.state).forget(str(plain.project), plain.save())
-    assert list((plain.state / "checkpoints").glob("*/*/HEAD")) == []
-    plain.restore(plain.save())
-
-
 def test_of_many_the_oldest_go_but_not_the_one_that_is_restored(
     plain: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -514,25 +461,6 @@ def test_of_many_the_oldest_go_but_not_the_one_that_is_restored(
     assert plain.ids() == saved[1:]
     restored = plain.restore(saved[1])
     assert plain.ids() == [saved[1], saved[3], restored.present]
-
-
-def test_what_is_too_big_goes_with_its_contents(plain: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(under_test, "CHECKPOINT_BYTES", 3 << 20)
-    saved = []
-    for number in range(5):
-        (plain.project / "big").write_bytes(bytes([number]) * (1 << 20))
-        saved.append(plain.save())
-    assert plain.ids() == saved[-2:]
-    plain.restore(saved[-2])
-    assert (plain.project / "big").read_bytes()[:1] == b"\3"
-
-
-def test_snapshots_of_goals_and_checkpoints_do_not_prune_one_another(
-    plain: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sidecar.evidence.tree.shadow_repository.SNAPSHOTS", 1)
-    first, second = plain.save(), plain.save()
-    assert plain.ids() == [first, second]
 
 
 @pytest.mark.parametrize("id_", ["", "..", "0" * 16, "*"])
@@ -549,11 +477,6 @@ def test_a_checkpoint_of_another_repository_is_refused(site: Site, tmp_path: Pat
     first = site.save()
     repository(tmp_path)
     assert "another repository" in site.refused(first)
-
-
-def test_only_the_user_can_read_them(plain: Site) -> None:
-    plain.save()
-    assert stat.S_IMODE((plain.state / "checkpoints").stat().st_mode) == 0o700
 
 
 def test_a_project_that_is_not_there(site: Site) -> None:

@@ -352,18 +352,6 @@ def test_tests_that_fail_send_the_agent_back_with_what_failed() -> None:
     assert played.case is None
 
 
-def test_one_failing_check_outweighs_all_that_pass() -> None:
-    before = with_goal("all tests pass", checks=("make", "make docs"))
-    played = play(before, World(runner=PYTEST, outcomes={"check:2": FAILED}))
-    assert played.sent_back.feedback.missing == ("test_a", "`make docs` fails (exit code 1)")
-
-
-def test_a_failing_gate_outweighs_one_that_could_not_run() -> None:
-    before = with_goal(checks=("make", "make docs"))
-    played = play(before, World(outcomes={"check:1": COULD_NOT_RUN, "check:2": FAILED}))
-    assert played.kind == "gates-failed"
-
-
 def test_passed_checks_do_not_replace_the_judge_where_the_condition_says_more() -> None:
     played = play(with_goal(checks=("make",)), World(judge=judged(complete("E1"))))
     assert played.goal.status is GoalStatus.ACHIEVED
@@ -388,18 +376,6 @@ def test_the_agent_is_asked_once_to_make_a_gate_run_and_then_the_goal_is_unverif
     second = play(first.session, World(turn=reached, runner=PYTEST, outcomes={"tests": COULD_NOT_RUN}))
     assert second.goal.status is GoalStatus.UNVERIFIED
     assert second.rest.alarm
-
-
-def test_another_gate_that_cannot_run_is_asked_for_too() -> None:
-    before = with_goal(checks=("make", "make docs"), asked_to_run=("check:1",))
-    played = play(before, World(outcomes={"check:2": COULD_NOT_RUN}))
-    assert played.kind == "gates-could-not-run"
-    assert played.goal.asked_to_run == ("check:1", "check:2")
-
-
-def test_a_gate_that_runs_in_the_end_decides_as_any_other() -> None:
-    before = with_goal("all tests pass", asked_to_run=("tests",))
-    assert play(before, World(runner=PYTEST)).goal.status is GoalStatus.ACHIEVED
 
 
 def test_a_gate_that_could_not_run_never_achieves_even_on_the_last_continuation() -> None:

@@ -64,28 +64,6 @@ def test_the_projects_own_copy_is_tested_and_nothing_of_ours_is_inherited(projec
 
 
 @pytest.mark.process
-def test_no_line_of_ours_counts_as_covered(project: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    line = f"{sys.executable} -m coverage run -m pytest -q && {sys.executable} -m coverage report"
-    at = GateContext(
-        project=str(project), tree="t", environment={**environment, "PYTHONPATH": f"{project}/src"}
-    )
-    (project / "test_total.py").write_text(TEST.replace("== 1", "== 2"))
-    found = run(run_gate_once(Gate(id="check:1", command=line, why=""), at, 60))
-    lines = [text.split()[:2] for text in found.output.splitlines() if text.endswith("%")]
-    assert [count for _, count in lines] == ["0", "2", "3", "5"], found.output
-
-
-@pytest.mark.process
-def test_a_python_that_reads_no_environment_runs_without_the_plugin(project: Path) -> None:
-    (project / "test_total.py").write_text("def test_a():\n    pass\n")
-    line = f"{sys.executable} -I -m pytest -q"
-    at = GateContext(project=str(project), tree="t", environment=dict(os.environ))
-    found = run(run_gate_once(Gate(id="check:1", command=line, why=""), at, 60))
-    assert (found.outcome, found.executed) == (Outcome.PASSED, 1), found
-
-
-@pytest.mark.process
 @pytest.mark.parametrize("of", ["src/shopkit/__init__.py", "test_total.py"])
 def test_compiled_code_of_other_content_decides_nothing(project: Path, of: str) -> None:
     """Planted as "unchecked", or left by a version of the same size and second: it would be loaded."""

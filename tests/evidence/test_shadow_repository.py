@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from sidecar.evidence.tree import shadow_repository as room
-from sidecar.evidence.tree import workspace
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.changes import FileBaseline
 from support.git_projects import commit_all, git, repository
@@ -91,33 +90,6 @@ def test_what_is_older_than_thirty_days_goes(project: Path, kept: Path) -> None:
     assert paths(other, project, kept) == []
 
 
-def test_an_old_room_serves_its_snapshots_and_goes_with_the_last(project: Path, kept: Path) -> None:
-    base = remember(project, kept)
-    grow_old(kept, "*/*/HEAD", 8)
-    ending = remember(project, kept)  # ends the old room's time
-    later = remember(project, kept)
-    assert base.snapshot.split("/")[1] != later.snapshot.split("/")[1]
-    (project / "new").touch()
-    assert paths(base, project, kept) == paths(later, project, kept) == ["new"]
-    for old in (base, ending):
-        GitWorkspace(kept).forget(old, str(project))
-    grow_old(kept, f"{base.snapshot.rpartition('/')[0]}/index", 1)
-    remember(project, kept)
-    assert [head.parent.name for head in kept.glob("*/*/HEAD")] == [later.snapshot.split("/")[1]]
-    assert paths(later, project, kept) == ["new"]
-
-
-def test_a_room_that_has_grown_too_big_is_left(
-    project: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(room, "ROOM_BYTES", 1)
-    remember(project, kept)
-    assert len(list(kept.glob("*/*/HEAD"))) == 1
-    grow_old(kept, "*/*/HEAD", 2)
-    remember(project, kept)
-    assert len(list(kept.glob("*/*/HEAD"))) == 2
-
-
 def test_what_a_crash_left_is_not_taken_for_whole_and_goes(project: Path, kept: Path) -> None:
     base = remember(project, kept)
     home = kept / base.snapshot.split("/")[0]
@@ -157,26 +129,11 @@ def test_many_at_the_same_time_do_not_hurt_one_another(project: Path, kept: Path
     assert [paths(base, project, kept) for base in bases] == [["b.txt"]] * 6
 
 
-def test_a_project_around_what_is_kept_does_not_see_it(tmp_path: Path) -> None:
-    home = repository(tmp_path / "home")
-    kept = home / ".local" / "state" / "supervisor" / "kept"
-    base = remember(home, kept)
-    assert base.tree == remember(home, kept).tree
-    assert paths(base, home, kept) == []
-
-
 @pytest.mark.parametrize("place", ["/dev/null/kept", "/proc/kept"])
 def test_where_nothing_can_be_kept_it_is_said(place: str, project: Path) -> None:
     base = remember(project, Path(place))
     assert base.snapshot == ""
     assert base.unseen != ""
-
-
-def test_a_workspace_without_a_place_says_so_and_sees_all_the_same(project: Path) -> None:
-    workspace = GitWorkspace()
-    base = run(workspace.remember(str(project), os.environ))
-    assert (bool(base.tree), base.snapshot, bool(base.unseen)) == (True, "", True)
-    assert run(workspace.since(base, str(project), os.environ)).unseen == base.unseen
 
 
 @contextmanager
@@ -269,16 +226,6 @@ class TestWhatGitKnows:
         names = ("new.py", "er/new.py", "w.py", "made.py", "a.txt")
         found = run(GitWorkspace(kept).followed(str(project), os.environ, names))
         assert found == ("new.py", "er/new.py", "a.txt")
-
-    def test_where_no_name_is_told_nothing_is_looked_for(
-        self, project: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.delattr(workspace, "find_work_tree")
-        assert run(GitWorkspace(kept).followed(str(project), os.environ, ())) == ()
-
-    def test_where_nobody_can_tell_a_bare_name_may_be_anywhere(self, tmp_path: Path, kept: Path) -> None:
-        names = ("new.py", "er/new.py", "../new.py")
-        assert run(GitWorkspace(kept).followed(str(tmp_path), os.environ, names)) == ("new.py",)
 
     def test_a_new_one(self, tmp_path: Path, kept: Path) -> None:
         project = repository(tmp_path / "new", commit=False)

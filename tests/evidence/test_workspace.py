@@ -10,7 +10,7 @@ import pytest
 from sidecar.evidence.tree import work_tree as walk
 from sidecar.evidence.tree import workspace
 from sidecar.evidence.tree.workspace import GitWorkspace
-from support.git_projects import conflict, everything, git, repository
+from support.git_projects import git, repository
 from support.loops import run
 
 pytestmark = pytest.mark.process
@@ -97,47 +97,10 @@ def test_what_checks_write_does_not_move_the_digest_unless_it_is_tracked(project
     assert before != tracked != digest(project)
 
 
-def test_an_edit_in_the_instant_of_the_index_is_seen(project: Path) -> None:
-    git(project, "config", "core.trustctime", "false")
-    file, index = project / "a.txt", project / ".git" / "index"
-    os.utime(file, (1_000_000_000, 1_000_000_000))
-    git(project, "add", ".")
-    before = digest(project)
-    file.write_text("b\n")  # as long as before
-    for path in (file, index):
-        os.utime(path, (1_000_000_000, 1_000_000_000))
-    assert digest(project) != before
-
-
 def test_from_a_folder_inside_the_whole_repository_is_seen(project: Path) -> None:
     (project / "sub" / "folder").mkdir(parents=True)
     (project / "sub" / "folder" / "x").write_text("x\n")
     assert digest(project / "sub" / "folder") == digest(project)
-
-
-@pytest.mark.parametrize(
-    "state", ["clean", "dirty", "no commit", "mid-merge", "split index", "packed", "locked"]
-)
-def test_the_repository_is_left_byte_for_byte(state: str, tmp_path: Path) -> None:
-    project = repository(tmp_path / "project", commit=state != "no commit")
-    match state:
-        case "mid-merge":
-            conflict(project)
-        case "split index":
-            git(project, "update-index", "--split-index")
-        case "packed":
-            git(project, "gc", "--quiet")
-        case "locked":
-            (project / ".git" / "index.lock").touch()
-        case _:
-            pass
-    if state != "clean":
-        (project / "a.txt").write_text("changed\n")
-        (project / "new.txt").write_text("new\n")
-    before = everything(project)
-    assert digest(project) != ""
-    assert everything(project) == before
-    assert "new.txt" in git(project, "--no-optional-locks", "status", "--porcelain") or state == "clean"
 
 
 def test_a_temporary_folder_is_not_left_behind(
@@ -151,39 +114,6 @@ def test_a_temporary_folder_is_not_left_behind(
     assert list(scratch.iterdir()) == []
 
 
-def test_no_program_of_the_repository_runs(project: Path) -> None:
-    spy = project.parent / "spy"
-    spy.write_text(f"#!/bin/sh\necho ran >> {project.parent}/ran\ncat\n")
-    spy.chmod(0o755)
-    hooks = project / ".git" / "hooks"
-    hooks.mkdir(exist_ok=True)
-    (hooks / "post-index-change").symlink_to(spy)
-    for name in ("core.fsmonitor", "filter.spy.clean", "filter.spy.process", "filter.a=b.clean"):
-        git(project, "config", name, str(spy))
-    git(project, "config", "filter.spy.required", "true")
-    (project / ".gitattributes").write_text("*.spied filter=spy\n")
-    (project / "x.spied").write_text("x\n")
-    first = digest(project)
-    (project / "x.spied").write_text("y\n")
-    assert digest(project) not in (first, "")
-    assert not (project.parent / "ran").exists()
-
-
-def test_variables_of_git_in_the_session_do_not_lead_it_elsewhere(project: Path, tmp_path: Path) -> None:
-    other = repository(tmp_path / "other")
-    (other / "a.txt").write_text("other\n")
-    assert digest(project, GIT_DIR=str(other / ".git"), GIT_WORK_TREE=str(other)) == digest(project)
-
-
-def test_a_linked_work_tree_has_a_digest_of_its_own(project: Path, tmp_path: Path) -> None:
-    git(project, "worktree", "add", "--quiet", str(tmp_path / "linked"))
-    assert digest(tmp_path / "linked") == digest(project)
-    (tmp_path / "linked" / "a.txt").write_text("b\n")
-    before = everything(project)
-    assert digest(tmp_path / "linked") not in (digest(project), "")
-    assert everything(project) == before
-
-
 @pytest.mark.parametrize("commit", [True, False], ids=["with a commit", "without a commit"])
 def test_an_edit_in_a_repository_inside_the_repository_is_seen(commit: bool, project: Path) -> None:  # noqa: FBT001
     inner = repository(project / "vendor" / "inner", commit=commit)
@@ -192,46 +122,11 @@ def test_an_edit_in_a_repository_inside_the_repository_is_seen(commit: bool, pro
     assert digest(project) not in (before, "")
 
 
-def test_an_edit_in_a_submodule_is_seen_and_one_not_checked_out_is_no_fault(
-    project: Path, tmp_path: Path
-) -> None:
-    other = repository(tmp_path / "other")
-    git(project, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "module")
-    before = digest(project)
-    (project / "module" / "a.txt").write_text("b\n")
-    assert digest(project) not in (before, "")
-    git(project, "submodule", "--quiet", "deinit", "--force", "module")
-    assert digest(project) != ""
-
-
 def test_a_name_beyond_ascii_is_no_fault(project: Path) -> None:
     inner = repository(project / "\u00e4 \u2028 inner")
     before = digest(project)
     (inner / "a.txt").write_text("b\n")
     assert digest(project) not in (before, "")
-
-
-@pytest.mark.parametrize("index", ["--no-sparse-index", "--sparse-index"])
-def test_what_a_sparse_work_tree_leaves_out_is_not_there_and_the_rest_is_seen(
-    index: str, tmp_path: Path
-) -> None:
-    project = repository(tmp_path / 'a:b "c" \\d')
-    alone = digest(project)
-    for folder in ("in", "out"):
-        (project / folder).mkdir()
-        (project / folder / "x").write_text("x\n")
-    git(project, "add", ".")
-    git(project, "commit", "--quiet", "--message=folders")
-    whole = digest(project)
-    git(project, "sparse-checkout", "set", "--cone", index, "in")
-    assert not (project / "out").exists()
-    narrow = digest(project)
-    assert narrow not in (whole, alone, "")
-    (project / "out").mkdir()
-    (project / "out" / "x").write_text("y\n")  # git takes it for left out, and it is there
-    assert digest(project) not in (whole, narrow, "")
-    (project / "out" / "x").write_text("x\n")
-    assert digest(project) == whole
 
 
 def test_what_git_cannot_read_has_no_digest(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -216,40 +216,11 @@ class TestIgnored:
 
 
 class TestRepositories:
-    def test_without_a_commit(self, tmp_path: Path) -> None:
-        memory = Memory(repository(tmp_path / "new", commit=False), tmp_path / "kept")
-        assert memory.remember().head == ""
-        (memory.project / "a.txt").write_text("b\n")
-        commit_all(memory.project, "first")
-        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
-
     def test_a_bare_one_says_so(self, tmp_path: Path) -> None:
         git(tmp_path, "init", "--quiet", "--bare", "bare.git")
         memory = Memory(tmp_path / "bare.git", tmp_path / "kept")
         assert "bare" in memory.remember().unseen
         assert "bare" in memory.changes().unseen
-
-    def test_a_detached_head(self, memory: Memory) -> None:
-        git(memory.project, "checkout", "--quiet", "--detach")
-        memory.remember()
-        (memory.project / "a.txt").write_text("b\n")
-        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
-
-    def test_in_the_middle_of_a_merge(self, memory: Memory) -> None:
-        conflict(memory.project)
-        before = (memory.project / "a.txt").read_text()
-        assert memory.remember().unseen == ""
-        (memory.project / "a.txt").write_text("merged\n")
-        git(memory.project, "add", ".")
-        assert memory.files() == (changed("a.txt", before, "merged\n"),)
-
-    def test_a_linked_work_tree(self, memory: Memory, tmp_path: Path) -> None:
-        git(memory.project, "worktree", "add", "--quiet", str(tmp_path / "linked"))
-        (memory.project / "a.txt").write_text("not here\n")
-        memory.project = tmp_path / "linked"
-        memory.remember()
-        (memory.project / "a.txt").write_text("b\n")
-        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
 
     def test_a_submodule_from_outside_and_from_inside(self, memory: Memory, tmp_path: Path) -> None:
         other = repository(tmp_path / "other")
@@ -311,14 +282,6 @@ class TestRepositories:
         assert memory.changes().files == ()
         assert "another repository" in memory.changes().unseen
 
-    def test_a_repository_of_another_hash_is_kept_whole(self, tmp_path: Path) -> None:
-        (tmp_path / "new").mkdir()
-        git(tmp_path / "new", "init", "--quiet", "--object-format=sha256")
-        memory = Memory(repository(tmp_path / "new"), tmp_path / "kept")
-        assert len(memory.remember().head) == 64
-        (memory.project / "a.txt").write_text("b\n")
-        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
-
     def test_no_git_program_is_said(self, memory: Memory) -> None:
         base = run(memory.workspace.remember(str(memory.project), {"PATH": ""}))
         assert base.tree != ""
@@ -342,18 +305,6 @@ class TestNobodyCanFakeIt:
         assert [(file.path, file.before, file.after) for file in found.files] == [("a.txt", None, "b\n")]
         assert found.files[0].unread.startswith("before: ")
         assert found.unseen != ""
-
-    def test_a_forged_tree_hides_nothing(self, memory: Memory) -> None:
-        memory.remember()
-        objects = memory.project / ".git" / "objects"
-        tree = git(memory.project, "rev-parse", "HEAD^{tree}").strip()
-        (memory.project / "a.txt").write_text("b\n")
-        commit_all(memory.project, "second")
-        later = git(memory.project, "rev-parse", "HEAD^{tree}").strip()
-        forged = (objects / later[:2] / later[2:]).read_bytes()
-        (objects / tree[:2] / tree[2:]).unlink()
-        (objects / tree[:2] / tree[2:]).write_bytes(forged)
-        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
 
     def test_garbage_collection_is_answered_with_unseen_and_the_next_base_is_whole(
         self, memory: Memory
@@ -385,14 +336,6 @@ class TestNobodyCanFakeIt:
         assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
         assert run(memory.workspace.repository(memory.base, str(memory.project), os.environ)) is not None
         assert not (memory.project.parent / "ran").exists()
-
-    def test_replaced_objects_are_not_looked_at(self, memory: Memory) -> None:
-        memory.remember()
-        (memory.project / "a.txt").write_text("b\n")
-        git(memory.project, "add", ".")
-        old, new = (git(memory.project, "rev-parse", name).strip() for name in ("HEAD:a.txt", ":a.txt"))
-        git(memory.project, "replace", old, new)
-        assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
 
 
 @pytest.mark.parametrize("state", ["clean", "no commit", "mid-merge", "packed"])

@@ -182,20 +182,6 @@ def test_contents_that_an_attribute_makes_equal_are_not(
     assert eye(project) not in (before, "")
 
 
-def test_line_ends_count_whatever_autocrlf_says(project: Path, eye: Eye) -> None:
-    git(project, "config", "core.autocrlf", "input")
-    before = eye(project)
-    (project / "a.txt").write_bytes(b"a\r\n")
-    assert eye(project) not in (before, "")
-
-
-def test_a_mode_counts_whatever_the_settings_say(project: Path, eye: Eye) -> None:
-    git(project, "config", "core.fileMode", "false")
-    before = eye(project)
-    (project / "a.txt").chmod(0o755)
-    assert eye(project) not in (before, "")
-
-
 def test_a_link_is_not_a_file_with_its_target_as_text(project: Path, eye: Eye) -> None:
     git(project, "config", "core.symlinks", "false")
     (project / "a.txt").write_text("target")
@@ -304,34 +290,6 @@ def test_a_folder_made_to_look_like_a_repository_is_looked_into(project: Path, e
 )
 def test_variables_of_git_change_nothing(variables: dict[str, str], project: Path, eye: Eye) -> None:
     assert eye(project, **variables) == eye(project) != ""
-
-
-def test_a_look_from_nothing_and_a_look_with_a_memory_agree(project: Path, eye: Eye) -> None:
-    (project / ".gitignore").write_text("*.log\n")
-    inner = repository(project / "inner")
-    repository(inner / "most")
-    (inner / "x.log").write_text("x")
-    looks = [
-        eye(project),
-        eye(project),
-        eye(project),
-        run(GitWorkspace().fingerprint(str(project), os.environ)),
-    ]
-    assert len(set(looks)) == 1
-    assert looks[0] != ""
-
-
-def test_settings_in_the_session_hide_nothing(project: Path, eye: Eye) -> None:
-    rules = project.parent / "rules"
-    rules.write_text("new.txt\n")
-    before = eye(project)
-    (project / "new.txt").write_text("x\n")
-    session = {
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": "core.excludesFile",
-        "GIT_CONFIG_VALUE_0": str(rules),
-    }
-    assert eye(project, **session) not in (before, "")
 
 
 EDITS = st.lists(

@@ -150,13 +150,6 @@ def test_a_disk_that_is_full_is_found_before_anything_is_replaced(
     assert sorted(site.project.rglob("*")) == before
 
 
-def test_a_file_system_without_hard_links_will_do(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in NEW:
-        break_link(monkeypatch, Path(name).name, PermissionError(1, "Operation not permitted"))
-    site.apply()
-    assert site.files() == NEW
-
-
 def act_before(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], object]) -> None:
     """Do something just before the new version of a file takes its place."""
     replace = Staging._replace
@@ -194,21 +187,6 @@ def test_folders_that_were_made_go_again(site: Site, monkeypatch: pytest.MonkeyP
         site.apply(FileChange(path="x/c.py", after="c\n"))
     assert site.files() == {**OLD, "x": "mine\n"}
     assert not (site.project / "deep").exists()
-
-
-def test_what_was_there_is_kept_where_somebody_took_its_place(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def write_both() -> None:
-        (site.project / "a.py").write_text("theirs\n")
-        (site.project / "deep").write_text("in the way\n")
-
-    act_before(monkeypatch, "deep/er/b.py", write_both)
-    with pytest.raises(ApplyError, match=r"not put back: a.py, changed since; what was there is in "):
-        site.apply()
-    assert site.files() == {**OLD, "a.py": "theirs\n", "deep": "in the way\n"}
-    (old,) = site.project.glob(f"{STAGING_PREFIX}*/old/*")
-    assert old.read_text() == "old\n"
 
 
 def test_a_folder_that_becomes_a_link_meanwhile_is_not_followed(

@@ -79,16 +79,6 @@ def test_a_state_that_was_removed_by_hand_is_noted_once(
     assert reasons(folder) == ("claude-code-s1.json.edited-1: the state was removed, and not by Supervisor",)
 
 
-def test_state_and_chain_removed_by_hand_show_to_the_process_that_remembers(
-    folder: Path, state: Path
-) -> None:
-    store = saved(folder, SESSION)
-    shutil.rmtree(state.parent)
-    state.parent.mkdir()
-    assert store.load(KEY) is None
-    assert "removed" in reasons(folder)[0]
-
-
 def test_what_supervisor_forgot_is_not_noted_as_removed(folder: Path, state: Path) -> None:
     store = saved(folder, SESSION, SESSION)
     store.forget(KEY)
@@ -121,16 +111,6 @@ def test_a_chain_that_says_nothing_vouches_for_nothing_after_a_restart(
     assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=1)
 
 
-def test_a_torn_line_in_the_chain_does_no_harm(folder: Path, state: Path) -> None:
-    saved(folder, SESSION)
-    with state.with_suffix(".chain").open("ab") as chain:
-        chain.write(b"2 0123")
-    store = UnversionedFiles(folder)
-    assert store.load(KEY) == SESSION
-    store.save(replace(SESSION, stalls=1))
-    assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=1)
-
-
 def test_a_process_that_died_between_chain_and_state_loses_nothing(
     folder: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,35 +121,6 @@ def test_a_process_that_died_between_chain_and_state_loses_nothing(
     monkeypatch.undo()
     assert len(state.with_suffix(".chain").read_bytes().splitlines()) == 2
     assert UnversionedFiles(folder).load(KEY) == SESSION
-
-
-@pytest.mark.parametrize("restarted", [False, True])
-def test_any_number_of_failed_saves_loses_nothing(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, *, restarted: bool
-) -> None:
-    saved(folder, SESSION)
-    monkeypatch.setattr(os, "replace", refuse)
-    store = UnversionedFiles(folder)
-    for stalls in range(3):
-        store = UnversionedFiles(folder) if restarted else store
-        with pytest.raises(OSError, match="read-only"):
-            store.save(replace(SESSION, stalls=stalls))
-    monkeypatch.undo()
-    assert UnversionedFiles(folder).load(KEY) == SESSION
-    assert reasons(folder) == ()
-
-
-def test_a_process_that_died_before_its_first_state_is_no_removal(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = UnversionedFiles(folder)
-    monkeypatch.setattr("sidecar.platform.session_documents.write_readme", lambda *_: None)
-    monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(OSError, match="read-only"):
-        store.save(SESSION)
-    monkeypatch.undo()
-    assert UnversionedFiles(folder).load(KEY) is None
-    assert reasons(folder) == ()
 
 
 def test_the_chain_stays_short_and_holds(folder: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.log import EventFilter, JudgingPaid, LoggedEvent, SessionNoted, UnreadableEvent
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings
-from sidecar.platform.event_log import DATA_LIMIT, LOG_FILE, TRIM_EVERY, EventLogFile
+from sidecar.platform.event_log import DATA_LIMIT, LOG_FILE, EventLogFile
 from sidecar.platform.incidents import Incidents
 from sidecar.platform.log_readings import DailySpending
 from support.disks import files_of_at_most
@@ -69,16 +69,6 @@ def test_a_reader_sees_what_is_whole_while_another_writes(tmp_path: Path) -> Non
         other.execute("DELETE FROM events")
         assert times(event_log(tmp_path)) == times(log) == [1.0]
         other.execute("ROLLBACK")
-
-
-def test_threads_append_at_once(tmp_path: Path) -> None:
-    log = event_log(tmp_path)
-    threads = [threading.Thread(target=lambda: [log.append(event()) for _ in range(50)]) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(times(log)) == 200
 
 
 def test_a_session_that_begins_in_several_threads_at_once_has_lost_nothing(tmp_path: Path) -> None:
@@ -157,13 +147,6 @@ def test_a_damaged_log_is_set_aside_with_its_reason_and_a_new_one_begins(
     assert told.startswith("Supervisor: its log could not be used (")
     assert told.endswith(f"It was set aside as {LOG_FILE}.{fault}-1, and a new one is begun.")
     assert incidents.take(KEY) == ()
-
-
-def test_who_only_looks_at_another_processs_log_leaves_a_damaged_one(tmp_path: Path) -> None:
-    (tmp_path / LOG_FILE).write_bytes(b"no log" * 1000)
-    with pytest.raises(OSError, match="the log cannot be used"):
-        event_log(tmp_path).newest(ALL, 5)
-    assert [path.name for path in tmp_path.iterdir()] == [LOG_FILE]
 
 
 def test_an_event_that_cannot_be_decoded_is_named_and_the_others_are_read(tmp_path: Path) -> None:
@@ -253,19 +236,6 @@ def test_events_that_somebody_took_out_are_told_once(
     assert incidents.take(KEY) == ()
 
 
-def test_what_we_forget_ourselves_is_no_loss(tmp_path: Path) -> None:
-    incidents = Incidents()
-    log = event_log(tmp_path, incidents)
-    for number in range(5):
-        log.append(event(float(number)))
-    log.forget(EventFilter(before=3.0), keep=1)
-    log.tell_losses(KEY)
-    assert incidents.take(KEY) == ()
-    changed(tmp_path, "DELETE FROM events WHERE at = 4.0")
-    log.tell_losses(KEY)
-    assert "was cut" in incidents.take(KEY)[0]
-
-
 @pytest.mark.parametrize("whole", [True, False], ids=["the log", "one payment"])
 def test_what_was_seen_to_be_spent_stays_spent_and_a_log_that_says_less_is_told(
     tmp_path: Path, *, whole: bool
@@ -343,15 +313,6 @@ def test_no_limit_takes_of_the_audit_nor_does_the_audit_take_room(tmp_path: Path
     clock.advance(11 * DAY_S)
     log.trim()
     assert times(log) == [float(number) for number in range(100)]
-
-
-def test_limits_are_applied_while_events_come(tmp_path: Path) -> None:
-    log = EventLogFile(tmp_path, ManualClock(100 * DAY_S), lambda: LogSettings(keep_days=10))
-    for _ in range(TRIM_EVERY - 1):
-        log.append(event(0.0))
-    assert len(times(log)) == TRIM_EVERY - 1
-    log.append(event(100 * DAY_S))
-    assert times(log) == [100 * DAY_S]
 
 
 # --- processes ----------------------------------------------------------------------------------------------

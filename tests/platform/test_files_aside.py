@@ -81,15 +81,6 @@ def test_what_was_set_aside_is_listed_by_family_and_oldest_first(tmp_path: Path)
     assert list_set_aside(tmp_path / "no folder", "a") == ()
 
 
-def test_a_reason_is_kept_even_where_the_file_is_gone(place: Path) -> None:
-    set_aside(place, FileFault.EDITED, "removed")
-    set_aside(place, FileFault.EDITED, "removed again")
-    assert list_set_aside(place.parent, "state") == (
-        "state.json.edited-1: removed",
-        "state.json.edited-2: removed again",
-    )
-
-
 def test_a_link_is_set_aside_and_not_what_it_points_to(place: Path) -> None:
     make_link(place)
     set_aside(place, FileFault.UNREADABLE, "a link")
@@ -122,12 +113,6 @@ def test_a_folder_open_to_others_is_closed(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     ensure_folder(tmp_path)
     assert mode(tmp_path) == 0o700
-
-
-def test_a_folder_that_is_shared_on_purpose_stays_so(tmp_path: Path) -> None:
-    tmp_path.chmod(0o1777)
-    ensure_folder(tmp_path)
-    assert mode(tmp_path) == 0o1777
 
 
 def test_a_file_in_the_place_of_a_folder_is_an_error_and_stays(place: Path) -> None:

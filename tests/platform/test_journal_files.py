@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
 import stat
 import subprocess
@@ -15,13 +13,10 @@ from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Journal, NoteKind, TaskStatus
-from sidecar.kernel.session import SessionKey
 from sidecar.systems.iteration.policy import journal as rules
-from support.disks import files_of_at_most, refuse
+from support.disks import files_of_at_most
 from support.states import (
     KEY,
-    SESSION,
-    UnversionedFiles,
     UnversionedJournals,
     big,
     by_a_clever_hand,
@@ -32,7 +27,6 @@ from support.states import (
     link,
     pipe,
     reasons,
-    saved,
     to_bytes,
     to_version,
 )
@@ -40,7 +34,6 @@ from support.states import (
 pytestmark = pytest.mark.proves("crashes and bad input")
 
 JOURNAL, _ = rules.add_tasks(Journal(), [("see that the tests pass", TaskStatus.REMAINING)])
-OTHER = SessionKey(KEY.host, "s2")
 WRITER = """
 import sys
 from pathlib import Path
@@ -85,38 +78,6 @@ def test_a_journal_is_one_document_for_its_owner_alone(folder: Path, path: Path)
     assert modes == dict.fromkeys((path.name, "claude-code-s1.journal.chain", "README"), 0o600)
 
 
-def test_state_and_journal_of_a_session_leave_each_other_alone(folder: Path, path: Path) -> None:
-    states = saved(folder, SESSION)
-    journals = written(folder, JOURNAL)
-    half(path)
-    assert (UnversionedFiles(folder).load(KEY), UnversionedFiles(folder).known()) == (SESSION, (KEY,))
-    assert UnversionedJournals(folder).load(KEY) is None
-    journals.save(KEY, JOURNAL)
-    states.forget(KEY)
-    assert journals.load(KEY) == JOURNAL
-    assert states.known() == ()
-    journals.forget(KEY)
-    assert [
-        one.name for one in path.parent.iterdir() if one.name.startswith("claude-code-s1.journal.c")
-    ] == []
-
-
-def test_sessions_are_known_without_a_look_at_their_journals(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    saved(folder, SESSION)
-    written(folder, JOURNAL)
-    read: list[str] = []
-
-    def watched(place: Path, limit: int) -> bytes:
-        read.append(place.name)
-        return place.read_bytes()[:limit]
-
-    monkeypatch.setattr("sidecar.platform.session_store.read_whole", watched)
-    assert UnversionedFiles(folder).known() == (KEY,)
-    assert read == ["claude-code-s1.json"]
-
-
 # --- what cannot be written ---
 
 
@@ -131,21 +92,6 @@ def test_a_full_disk_is_an_error_and_the_old_journal_holds(folder: Path, room: i
     assert reasons(folder) == ()
     store.save(KEY, longer)
     assert UnversionedJournals(folder).load(KEY) == longer
-
-
-@pytest.mark.parametrize("fault", ["rename", "replace"])
-def test_a_read_only_disk_is_an_error_and_nothing_is_lost(
-    folder: Path, path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
-    store = written(folder, JOURNAL)
-    if fault == "rename":
-        half(path)
-    before = path.read_bytes()
-    monkeypatch.setattr(os, fault, refuse)
-    with pytest.raises(OSError, match="read-only"):
-        store.save(KEY, replace(JOURNAL, iteration=1))
-    monkeypatch.undo()
-    assert path.read_bytes() == before
 
 
 def test_text_that_no_file_can_hold_is_bad_input(folder: Path) -> None:
@@ -204,23 +150,6 @@ def test_a_damaged_journal_is_set_aside_with_its_reason_and_a_new_one_begins(
     store.save(KEY, replace(JOURNAL, iteration=3))
     assert UnversionedJournals(folder).load(KEY) == replace(JOURNAL, iteration=3)
     assert len(reasons(folder)) == 1
-
-
-def test_a_journal_of_another_session_shows(folder: Path, path: Path) -> None:
-    written(folder).save(OTHER, JOURNAL)
-    shutil.copy(path.with_name("claude-code-s2.journal.json"), path)
-    shutil.copy(path.with_name("claude-code-s2.journal.chain"), path.with_suffix(".chain"))
-    assert UnversionedJournals(folder).load(KEY) is None
-    assert "it belongs to another session" in reasons(folder)[0]
-
-
-def test_an_older_journal_put_back_shows(folder: Path, path: Path) -> None:
-    store = written(folder, JOURNAL)
-    old = path.read_bytes()
-    store.save(KEY, replace(JOURNAL, iteration=1))
-    path.write_bytes(old)
-    assert store.load(KEY) is None
-    assert "not what Supervisor wrote last" in reasons(folder)[0]
 
 
 @pytest.mark.process

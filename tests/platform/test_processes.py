@@ -10,14 +10,13 @@ import asyncio
 import gc
 import os
 import sys
-import tracemalloc
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from sidecar.platform import processes
-from sidecar.platform.processes import HeadAndTail, ProcessEnding, find_program, run_process
+from sidecar.platform.processes import ProcessEnding, find_program, run_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,27 +149,6 @@ async def test_of_a_flood_the_first_and_the_last_bytes_are_kept(tmp_path: Path) 
     assert len(done.output) < 1100
 
 
-def test_a_flood_does_not_grow_memory() -> None:
-    ends, chunk = HeadAndTail(1000), b"x" * 65_536
-    tracemalloc.start()
-    try:
-        for _ in range(2_000):
-            ends.add(chunk)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 1_000_000
-    assert len(ends.kept()) < 1100
-
-
-@pytest.mark.parametrize("length", [0, 1, 500, 999, 1000])
-def test_what_fits_is_kept_whole(length: int) -> None:
-    ends, text = HeadAndTail(1000), bytes(range(100)) * 10
-    for at in range(0, length, 7):
-        ends.add(text[at : min(at + 7, length)])
-    assert ends.kept() == text[:length]
-
-
 @pytest.mark.parametrize(
     ("command", "folder", "reason"),
     [
@@ -208,30 +186,6 @@ async def test_at_the_deadline_the_whole_group_ends_and_what_it_said_is_kept(
     )
     assert done.output == b"before\n"
     await wire.end()
-
-
-TIDY: Final = """
-import os, signal, sys
-wire = os.open(sys.argv[1], os.O_WRONLY)
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(os.write(wire, b"tidy") * 0))
-os.write(wire, b"here")
-signal.pause()
-"""
-
-
-@pytest.mark.parametrize("how", ["deadline", "cancel"])
-async def test_all_of_the_group_may_clean_up_before_it_is_killed(
-    how: str, tmp_path: Path, wire: Wire, jump: Jump
-) -> None:
-    (tmp_path / "tidy.py").write_text(TIDY)
-    task = shell(tmp_path, f"{sys.executable} tidy.py {wire.path}; true", seconds=60)
-    await wire.line()
-    if how == "deadline":
-        await jump(100)
-    else:
-        task.cancel()
-    await asyncio.wait([task])
-    assert await wire.line() == "tidy"
 
 
 async def test_a_group_that_ignores_the_request_to_end_is_killed(
@@ -292,18 +246,6 @@ async def test_a_grandchild_that_holds_the_output_open_is_killed_and_not_waited_
     done = await task
     assert (done.ending, done.exit_code, done.output) == (ProcessEnding.EXITED, 0, b"done\n")
     await wire.end()
-
-
-async def test_a_daemon_that_left_the_group_and_floods_the_output_does_not_hold_us(tmp_path: Path) -> None:
-    (tmp_path / "flood.py").write_text(
-        "import os\n"
-        "print('up', flush=True)\n"
-        "if not os.fork():\n"
-        "    os.setsid()\n"
-        "    while True: os.write(1, b'x' * 65536)\n"
-    )
-    done = await shell(tmp_path, f"{sys.executable} flood.py", keep=100)
-    assert (done.ending, done.output[:3]) == (ProcessEnding.EXITED, b"up\n")
 
 
 async def test_no_descriptor_is_left_open(tmp_path: Path) -> None:

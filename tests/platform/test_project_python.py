@@ -15,7 +15,6 @@ from sidecar.platform import processes
 from sidecar.platform.environments import describe_environment
 from sidecar.platform.project_python import (
     PythonMissingError,
-    find_interpreter,
     project_environment,
     with_project_python,
 )
@@ -92,12 +91,6 @@ async def test_the_projects_own_comes_before_the_path(name: str, project: Path) 
     assert await used(project, OURS) == f"('{own}', '{own}')"
 
 
-async def test_of_two_in_the_project_the_active_one_comes_first(project: Path) -> None:
-    environment(project / ".venv")
-    active = environment(project / "venv")
-    assert await used(project, OURS | {"VIRTUAL_ENV": str(active)}) == f"('{active}', '{active}')"
-
-
 async def test_an_active_one_without_pytest_gives_way(project: Path, tmp_path: Path) -> None:
     bare = environment(tmp_path / "bare", has_pytest=False)
     assert await used(project, OURS | {"VIRTUAL_ENV": str(bare)}) == f"(None, '{bare}')"
@@ -118,14 +111,6 @@ async def test_no_python_with_pytest_could_not_run(project: Path, tmp_path: Path
         assert (await used(project, {"PATH": path})).startswith("no Python with pytest")
 
 
-async def test_a_folder_named_pytest_is_not_pytest(project: Path, tmp_path: Path) -> None:
-    (project / "pytest").mkdir()
-    (project / "pytest" / "__init__.py").touch()
-    bare = environment(tmp_path / "bare", has_pytest=False) / "bin"
-    (bare / "python3").symlink_to(bare / "python")
-    assert (await used(project, {"PATH": f"{bare}"})).startswith("no Python with pytest")
-
-
 async def test_a_package_uses_the_projects_environment_and_its_own_before_that(
     project: Path, member: Path
 ) -> None:
@@ -135,14 +120,6 @@ async def test_a_package_uses_the_projects_environment_and_its_own_before_that(
     for session in (OURS, OURS | {"VIRTUAL_ENV": str(shared)}):
         assert await used(member, session, project) == f"('{own}', '{own}')"
         assert await used(project, session) == f"('{shared}', '{shared}')"
-
-
-async def test_a_package_uses_nothing_from_above_the_project(project: Path, member: Path) -> None:
-    environment(project / ".venv")
-    program(project / "node_modules" / ".bin" / "tool", "echo above")
-    assert await used(member, OURS, member) == "(None, None)"
-    assert "node_modules" not in project_environment(str(member), OURS)["PATH"]
-    assert "node_modules" not in project_environment(str(member), OURS, "/elsewhere")["PATH"]
 
 
 async def test_a_project_reached_by_a_link_is_the_same_project(
@@ -169,27 +146,12 @@ async def test_a_tool_of_node_is_found_the_nearest_first(project: Path, member: 
     assert await said("two", project) == "two of the project\n"
 
 
-async def test_another_module_than_pytest_is_looked_for_as_well(project: Path, tmp_path: Path) -> None:
-    bare = environment(tmp_path / "bare", has_pytest=False)
-    own = environment(project / ".venv")
-    session = OURS | {"VIRTUAL_ENV": str(bare)}
-    assert (await find_interpreter(str(project), session, module="unittest"))[0] == f"{bare}/bin/python"
-    assert (await find_interpreter(str(project), session, module="hypothesis"))[0] == f"{own}/bin/python"
-    assert await said("python -m no_such_tool x", project) == f"no_such_tool is not installed in {own}"
-
-
 @pytest.mark.parametrize(
     "line", ["python tool.py", "python -m", "pythonx -m pytest", "FOO=1 python -m pytest"]
 )
 async def test_only_a_line_that_begins_with_a_module_is_changed(line: str, project: Path) -> None:
     environment(project / ".venv")
     assert (await with_project_python(line, str(project), OURS))[0] == line
-
-
-async def test_the_rest_of_a_line_stays_as_it_is(project: Path) -> None:
-    own = environment(project / "a b" / ".venv")
-    ready, _ = await with_project_python("python -m pytest -q --cov && x 'y'", str(project / "a b"), OURS)
-    assert ready == f"'{own}/bin/python' -m pytest -q --cov && x 'y'"
 
 
 def test_marks_of_agents_and_of_ours_are_taken_away(project: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -86,34 +85,6 @@ def test_a_damaged_state_is_set_aside_with_its_reason_and_the_session_goes_on(
     store.save(replace(SESSION, stalls=3))
     assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=3)
     assert len(reasons(folder)) == 1
-
-
-@damages
-def test_damage_done_between_load_and_save_is_not_overwritten(
-    folder: Path, state: Path, damage: Callable[[Path], None], expected: tuple[str, str]
-) -> None:
-    store = saved(folder, SESSION)
-    store.load(KEY)
-    damage(state)
-    store.save(replace(SESSION, stalls=3))
-    reason, why = expected
-    assert os.path.lexists(state.with_name(f"{state.name}.{reason}-1"))
-    assert why in reasons(folder)[0]
-    assert store.load(KEY) == replace(SESSION, stalls=3)
-
-
-def test_every_damaged_state_is_kept(folder: Path, state: Path) -> None:
-    store = saved(folder, SESSION)
-    for damage in (half, by_hand, half, to_version(9)):
-        damage(state)
-        assert store.load(KEY) is None
-        store.save(SESSION)
-    assert [line.split(": ")[0] for line in reasons(folder)] == [
-        "claude-code-s1.json.corrupt-1",
-        "claude-code-s1.json.edited-2",
-        "claude-code-s1.json.corrupt-3",
-        "claude-code-s1.json.future-version-4",
-    ]
 
 
 def test_a_document_that_does_not_fit_the_model_is_corrupt(folder: Path, state: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import shutil
@@ -16,7 +15,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform import session_store
 from sidecar.platform.files import read_whole
-from support.disks import files_of_at_most, refuse
+from support.disks import files_of_at_most
 from support.states import KEY, SESSION, UnversionedFiles, document, folder_in_its_place, half, reasons, saved
 
 if TYPE_CHECKING:
@@ -79,21 +78,6 @@ def test_a_read_only_folder_is_an_error_and_the_old_state_holds(folder: Path, st
     state.parent.chmod(0o700)
 
 
-@pytest.mark.parametrize("fault", ["rename", "replace"])
-def test_a_read_only_disk_is_an_error_and_nothing_is_lost(
-    folder: Path, state: Path, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
-    store = saved(folder, SESSION)
-    if fault == "rename":
-        half(state)
-    before = state.read_bytes()
-    monkeypatch.setattr(os, fault, refuse)
-    with pytest.raises(OSError, match="read-only"):
-        store.save(replace(SESSION, stalls=1))
-    monkeypatch.undo()
-    assert state.read_bytes() == before
-
-
 def test_a_state_folder_that_is_a_file_is_an_error(folder: Path) -> None:
     folder.write_bytes(b"")
     with pytest.raises(NotADirectoryError):
@@ -102,21 +86,6 @@ def test_a_state_folder_that_is_a_file_is_an_error(folder: Path) -> None:
         UnversionedFiles(folder).save(SESSION)
     with pytest.raises(NotADirectoryError):
         UnversionedFiles(folder).known()
-
-
-def test_too_many_open_files_set_nothing_aside(
-    folder: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def exhausted(*_: object) -> int:
-        raise OSError(errno.EMFILE, "too many open files")
-
-    store = saved(folder, SESSION)
-    monkeypatch.setattr(os, "open", exhausted)
-    with pytest.raises(OSError, match="too many open files"):
-        store.load(KEY)
-    monkeypatch.undo()
-    assert state.exists()
-    assert store.load(KEY) == SESSION
 
 
 def test_a_state_too_big_to_be_read_again_is_not_written(folder: Path) -> None:

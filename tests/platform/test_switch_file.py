@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import stat
 from typing import TYPE_CHECKING
 
@@ -82,35 +80,6 @@ def test_a_link_in_its_place_counts_as_off_and_is_set_aside(
     switches.turn(on=False, project=None)
     assert (tmp_path / "theirs").read_bytes() == b"{}"
     assert switches.off("/code/a") == "off for you"
-
-
-def test_a_full_disk_is_an_error_and_the_old_switches_hold(
-    switches: SwitchFile, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> int:
-        raise OSError(errno.ENOSPC, "no space left on device")
-
-    switches.turn(on=False, project="/code/a")
-    monkeypatch.setattr(os, "write", refuse)
-    with pytest.raises(OSError, match="no space left"):
-        switches.turn(on=True, project="/code/a")
-    monkeypatch.undo()
-    assert switches.off("/code/a") == "off for this project"
-
-
-def test_a_machine_at_its_limits_counts_as_off_and_sets_nothing_aside(
-    switches: SwitchFile, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def exhausted(*_: object) -> int:
-        raise OSError(errno.EMFILE, "too many open files")
-
-    switches.turn(on=True, project="/code/a")
-    monkeypatch.setattr(os, "open", exhausted)
-    assert "too many open files" in switches.off("/code/a")
-    with pytest.raises(OSError, match="too many open files"):
-        switches.turn(on=True, project=None)
-    monkeypatch.undo()
-    assert [one.name for one in path.parent.iterdir()] == ["switches.json"]
 
 
 @pytest.mark.parametrize("project", ["", "relative", "/a\x00b", "/\ud800"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import threading
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack
@@ -118,46 +117,6 @@ def test_a_folder_that_goes_and_comes_back_is_found_again(watch: Watch, tmp_path
         assert bell.heard()
         (folder / "file").unlink()
         assert bell.heard()
-
-
-def test_a_folder_that_was_exchanged_is_listened_at_anew(watch: Watch, tmp_path: Path) -> None:
-    folder, other = tmp_path / "folder", tmp_path / "other"
-    folder.mkdir()
-    other.mkdir()
-    bell = watch(folder, SOON_S)
-    folder.rename(tmp_path / "away")
-    other.rename(folder)
-    assert bell.heard()
-    write(folder / "file")
-    assert bell.heard()
-
-
-def test_a_folder_made_anew_at_once_is_listened_at_anew(watch: Watch, tmp_path: Path) -> None:
-    """Its number may be that of the old one, but the system's watch is gone."""
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    bell = watch(folder)
-    write(folder / "file")
-    assert bell.heard()
-    for _ in range(3):
-        shutil.rmtree(folder)
-        folder.mkdir()
-        assert bell.heard()
-        write(folder / "file")
-        assert bell.heard()
-
-
-def test_another_folder_of_the_same_name_is_heard_of(tmp_path: Path) -> None:
-    folder, other, ear = tmp_path / "folder", tmp_path / "other", watching.ChangeListener()
-    folder.mkdir()
-    other.mkdir()
-    ear.listen([folder])
-    folder.rename(tmp_path / "away")
-    other.rename(folder)
-    ear.listen([folder])
-    write(folder / "file")
-    assert ear.stirred.wait(WAIT_S)
-    ear.close()
 
 
 def test_a_change_that_looks_like_none_wakes(
@@ -287,19 +246,6 @@ def test_a_file_system_of_another_machine_is_known_by_its_mount(
     table.write_text(TABLE, encoding="utf-8")
     monkeypatch.setattr(watching, "MOUNTS", table)
     assert watching.is_foreign_file_system(path) is foreign
-
-
-def test_on_a_foreign_file_system_nothing_listens_and_changes_wake(
-    watch: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    table = tmp_path / "mountinfo"
-    table.write_text("22 27 0:21 / / rw - nfs4 server:/ rw\n", encoding="utf-8")
-    monkeypatch.setattr(watching, "MOUNTS", table)
-    monkeypatch.setattr(watching.ChangeListener, "_scheduled", lambda *_: pytest.fail("it listens"))
-    (tmp_path / "folder").mkdir()
-    bell = watch(tmp_path / "folder", SOON_S)
-    write(tmp_path / "folder" / "file")
-    assert bell.heard()
 
 
 def test_a_waker_that_fails_is_woken_again(tmp_path: Path) -> None:

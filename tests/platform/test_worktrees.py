@@ -211,16 +211,6 @@ async def test_what_is_ignored_is_at_hand_and_never_committed_even_by_an_agent_i
     assert ".venv" not in git(project, "ls-files").split()
 
 
-async def test_an_agent_that_left_its_branch_is_merged_all_the_same(project: Path) -> None:
-    trees = await found(project)
-    place = await trees.open("T1-1")
-    git(place, "checkout", "--quiet", "-b", "elsewhere")
-    (place / "b.txt").touch()
-    await trees.close("T1-1", "work")
-    assert await trees.merge("T1-1", "m", accepted) == ""
-    assert (project / "b.txt").exists()
-
-
 async def test_a_run_that_is_interrupted_while_the_users_tree_moves_lets_it_move_whole(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

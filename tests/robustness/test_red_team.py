@@ -16,14 +16,12 @@ import msgspec
 import pytest
 
 from sidecar.cli.demo_agent import REPAIRED_SOURCE, ScriptedAgent
-from sidecar.kernel.held_edits import HeldEdit
 from sidecar.platform.installation import plugin_root
 from support.scene import GOAL, SUPERVISOR, Stage
 from support.table import sampled
 
 pytestmark = pytest.mark.proves("crashes and bad input")
 
-CONFIGURATION = "~/.config/supervisor"
 STATE = "~/.local/state/supervisor"
 RELAY = plugin_root() / "hooks" / "claude_code.py"
 FREE = f"env -u CLAUDECODE {SUPERVISOR}"
@@ -100,15 +98,6 @@ async def test_an_order_from_below_the_host_at_work_is_refused_and_told(stage: S
     assert "continuations 0/16" in stage.report().text or "continuations 1/16" in stage.report().text
 
 
-async def test_a_refused_order_is_named(stage: Stage) -> None:
-    agent = await stage.agent_with_goal()
-    await agent.run(f"{FREE} goal clear")
-    agent.say("All tests pass. Done.")
-    assert (
-        "Supervisor: refused `goal clear`: only the user may do this" in (await agent.stop()).system_message
-    )
-
-
 async def test_an_order_whose_origin_cannot_be_told_is_carried_out_and_told_with_what_undoes_it(
     stage: Stage,
 ) -> None:
@@ -179,25 +168,6 @@ async def test_a_state_that_was_harmed_is_restored_and_told(stage: Stage, name: 
     assert "It is restored as Supervisor wrote it" in told.system_message
 
 
-LOSSES = {
-    "the log": (f"rm {STATE}/events.sqlite3*", "the record of this session was removed"),
-    "its events": (
-        f'cd {STATE}; {sys.executable} -c \'import sqlite3; log = sqlite3.connect("events.sqlite3"); '  # noqa: S608, ISC004
-        'log.execute("DELETE FROM events"); log.commit()\'; cd -',
-        "the record of this session was removed",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", LOSSES)
-async def test_what_was_taken_out_of_the_record_is_told(stage: Stage, name: str) -> None:
-    command, said = LOSSES[name]
-    agent = await stage.agent_with_goal()
-    await agent.run(command)
-    agent.say("All tests pass. Done.")
-    assert said in (await agent.stop()).system_message
-
-
 @pytest.mark.parametrize("signal", sampled(("KILL", "TERM"), "KILL"))
 async def test_a_sidecar_that_was_killed_is_told(stage: Stage, signal: str) -> None:
     agent = await stage.agent_with_goal()
@@ -216,17 +186,6 @@ async def test_a_user_s_own_orders_are_not_told(stage: Stage) -> None:
     assert "Not you?" not in (await agent.stop()).system_message
 
 
-async def test_a_runtime_that_was_replaced_is_restored_and_told(stage: Stage) -> None:
-    agent = await stage.agent_with_goal()
-    runtime = stage.sessions.parent / "runtime"
-    before = runtime.read_text()
-    await agent.run(f"echo /bin/true > {STATE}/runtime")
-    agent.say("All tests pass. Done.")
-    told = await agent.stop()
-    assert "runtime was changed while the agent worked" in told.system_message
-    assert runtime.read_text() == before
-
-
 @pytest.mark.parametrize("harm", [f"rm -r {STATE}", f"rm {STATE}/run/sidecar.sock {STATE}/runtime"])
 async def test_a_socket_that_was_removed_is_made_again_and_told(stage: Stage, harm: str) -> None:
     agent = await stage.agent_with_goal()
@@ -236,13 +195,6 @@ async def test_a_socket_that_was_removed_is_made_again_and_told(stage: Stage, ha
     assert "a check of this project fails" in told.feedback, told
     assert "its socket was removed while an agent worked. It is made again." in told.system_message
     assert (stage.sessions.parent / "runtime").exists()
-
-
-async def test_a_state_that_was_removed_with_its_sidecar_is_told(stage: Stage) -> None:
-    agent = await stage.agent_with_goal()
-    await agent.run(f"kill -9 $(cat {STATE}/run/sidecar.lock); rm -r {STATE}/[!r]* {STATE}/run")
-    agent.say("All tests pass. Done.")
-    assert "there is no state of this session's earlier turns" in (await agent.stop()).system_message
 
 
 async def test_another_process_at_the_socket_is_not_believed(stage: Stage) -> None:
@@ -292,21 +244,6 @@ async def test_an_agent_may_not_approve_what_it_did(stage: Stage, command: str) 
     assert "it came from below the agent's own process" in told.system_message
 
 
-async def test_an_accept_on_the_socket_is_refused(stage: Stage) -> None:
-    agent = await stage.agent_with_goal()
-    await agent.run(
-        "mkdir -p ~/.config/supervisor; echo 'max_attempts = 2' > ~/.config/supervisor/config.toml"
-    )
-    agent.say("Done.")
-    await agent.stop()
-    (held,) = msgspec.json.decode(await ask(stage, "held", project=str(agent.project)), type=list[HeldEdit])
-    await agent.run(order(agent, "accept", project=str(agent.project), digests=[held.digest]))
-    agent.say("Done.")
-    told = await agent.stop()
-    assert "2 of 16" in told.feedback
-    assert "refused `accept`" in told.system_message
-
-
 def as_relay(agent: ScriptedAgent, *steps: str) -> str:
     """A shell line that becomes a process which the host started itself, and speaks as its relay would.
 
@@ -342,21 +279,10 @@ def as_relay(agent: ScriptedAgent, *steps: str) -> str:
 
 
 PROMPT = "tell('UserPromptSubmit', prompt='x')"
-CLEAR = "tell('UserPromptExpansion', command_name='supervisor:goal', command_args='clear')"
 LIE = (
     "folder = pathlib.Path('~/.config/supervisor').expanduser(); folder.mkdir(parents=True, exist_ok=True); "
     "(folder / 'config.toml').write_text('max_attempts = 2')"
 )
-
-
-async def test_a_command_from_a_process_that_the_host_itself_started_is_told(stage: Stage) -> None:
-    agent = await stage.agent_with_goal()
-    await agent.run(as_relay(agent, CLEAR))
-    agent.say("All tests pass. Done.")
-    assert (
-        "`goal clear` was ordered by a prompt in the host while a tool call of the agent ran. "
-        "Not you? Type /supervisor:goal all tests pass"
-    ) in (await agent.stop()).system_message
 
 
 MADE_UP = {
@@ -385,40 +311,6 @@ async def test_nothing_made_up_during_a_tool_call_lets_an_edit_count(stage: Stag
     told = await agent.stop()
     assert " of 16" in told.feedback, told
     assert "config.toml" in told.system_message
-
-
-async def test_a_process_that_is_gone_speaks_for_nobody(stage: Stage) -> None:
-    agent = await stage.agent_with_goal()
-    left = ("links.append(connected())", "parent = os.getpid()", "if os.fork(): os._exit(0)")
-    await agent.run(as_relay(agent, *left, "while os.getppid() == parent: pass", CLEAR))
-    agent.say("All tests pass. Done.")
-    assert "a check of this project fails" in (await agent.stop()).feedback
-
-
-async def test_switches_that_cannot_be_read_switch_nothing_off(stage: Stage) -> None:
-    agent = await stage.agent_with_goal()
-    await agent.run(f"mkdir {STATE}/switches.json")
-    agent.say("All tests pass. Done.")
-    told = await agent.stop()
-    assert "a check of this project fails" in told.feedback
-    assert "switches.json" in told.system_message
-
-
-async def test_a_newer_version_is_no_way_to_end_a_sidecar(stage: Stage) -> None:
-    agent = await stage.agent_with_goal()
-    lock = stage.sessions.parent / "run" / "sidecar.lock"
-    before = lock.read_text()
-    await agent.run(order(agent, "hello", version="99.0"))
-    agent.say("All tests pass. Done.")
-    assert "a check of this project fails" in (await agent.stop()).feedback
-    assert lock.read_text() == before
-
-
-async def test_sessions_that_were_removed_with_the_sidecar_are_told(stage: Stage) -> None:
-    agent = await stage.agent_with_goal()
-    await agent.run(f"kill -9 $(cat {STATE}/run/sidecar.lock); rm -r {STATE}/sessions {STATE}/run/alive")
-    agent.say("All tests pass. Done.")
-    assert "there is no state of this session's earlier turns" in (await agent.stop()).system_message
 
 
 async def test_a_sidecar_that_was_killed_still_knows_who_the_host_is(stage: Stage) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -58,10 +56,6 @@ def test_a_terminal_that_wants_no_colour_or_that_nobody_knows_gets_words(stage: 
         assert b"Traceback" not in shown
 
 
-def test_a_terminal_with_colours_gets_them(stage: Stage) -> None:
-    assert COLOR.search(_in_terminal(stage, "doctor --no-probe", TERM="xterm-256color")[1])
-
-
 @over_table("command", COMMANDS)
 def test_a_reader_that_leaves_early_is_no_error(stage: Stage, command: str) -> None:
     done = subprocess.run(
@@ -85,19 +79,3 @@ def test_a_home_that_cannot_be_written_is_named_with_what_to_type(stage: Stage, 
     assert "Traceback" not in done.stderr
     assert NOWHERE in done.stderr
     assert "\n  - " in done.stderr
-
-
-def test_doctor_names_a_home_that_cannot_be_written_and_a_remedy(stage: Stage) -> None:
-    done = stage.supervisor("doctor", "--no-probe", "--json", HOME=NOWHERE)
-    found = json.loads(done.stdout)["findings"]
-    wrong = [one for one in found if one["level"] == "error" and NOWHERE in one["what"] + one["remedy"]]
-    assert wrong
-    assert all(one["remedy"] for one in wrong)
-
-
-def test_a_file_without_permission_is_named_and_the_rest_goes_on(stage: Stage, tmp_path: Path) -> None:
-    settings = tmp_path / "conf" / "supervisor" / "config.toml"
-    settings.mkdir(parents=True)  # which root cannot read as a file either
-    done = stage.supervisor("status", XDG_CONFIG_HOME=str(tmp_path / "conf"))
-    assert "Traceback" not in done.stderr
-    assert "config.toml" in done.stderr

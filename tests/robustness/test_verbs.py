@@ -13,9 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from sidecar.cli import doctor
 from sidecar.cli.demo_agent import REPAIRED_SOURCE
-from sidecar.systems.supervision.people import SessionReport
 from support.scene import SUPERVISOR, Stage
 
 pytestmark = pytest.mark.process
@@ -58,43 +56,6 @@ def _shown_texts(picture: str) -> list[str]:
     """Return what a picture says, without the ids of messages, which differ in every run."""
     texts = re.findall(r"<text[^>]*>(.*?)</text>", picture)
     return [re.sub(r"\[supervisor&#160;[0-9a-f]{6}\]", "", text) for text in texts]
-
-
-def test_a_picture_into_a_folder_that_is_not_there_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    target = tmp_path / "nowhere" / "x.svg"
-    done = subprocess.run(
-        [str(SUPERVISOR), "demo", "--svg", str(target)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "there is no folder" in done.stderr
-
-
-async def test_a_goal_set_in_a_shell_keeps_the_quotes_of_its_check(stage: Stage) -> None:
-    await stage.agent().prompt("/supervisor:retry 4")
-    done = stage.supervisor(
-        "goal", "set", "it works", "--check", "grep -q \"a b\" 'x\\y'", "--max-minutes", "5"
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(
-        "goal set: it works\nWill be run at each stop: `grep -q \"a b\" 'x\\y'`.\nBudget: 4"
-    )
-    assert "Budget: 4 continuations, 5 minutes of work, " in done.stdout
-    told = stage.supervisor("retry", "--json")
-    assert told.returncode == 0, told.stderr
-    asked = json.loads(told.stdout)
-    assert (asked["continuations"], asked["used"]) == (4, 0)
-    assert json.loads(stage.supervisor("accept", "--json").stdout) == []
-
-
-@pytest.mark.parametrize("words", [("",), ("pause",), (" ",)])
-async def test_what_is_no_condition_is_refused_as_a_goal(stage: Stage, words: tuple[str, ...]) -> None:
-    done = stage.supervisor("goal", "set", *words)
-    assert done.returncode == 2
-    assert "is no condition" in done.stderr
 
 
 async def test_the_log_is_shown_and_a_forgotten_session_leaves_nothing(stage: Stage) -> None:
@@ -169,15 +130,6 @@ async def test_status_tells_what_was_decided_and_why(stage: Stage) -> None:
     assert "stops  sent back  right" in shown
 
 
-async def test_off_for_a_project_says_how_to_switch_it_on_there(stage: Stage) -> None:
-    assert stage.supervisor("off", "--project").returncode == 0
-    told = await stage.agent().prompt("/supervisor:goal all tests pass")
-    assert told.decision == "block"
-    assert told.reason.endswith("supervisor on --project")
-    assert stage.supervisor("on", "--project").returncode == 0
-    await stage.agent_with_goal()
-
-
 def _socket_is_a_folder(stage: Stage) -> None:
     stage.end_sidecar()
     (stage.sessions.parent / "run" / "sidecar.sock").unlink(missing_ok=True)
@@ -203,29 +155,6 @@ def test_what_doctor_says_to_type_repairs_it(stage: Stage, harm: Callable[[Stage
     assert wrong.keys().isdisjoint(_errors(stage))
 
 
-def test_a_runtime_that_is_gone_is_recorded_anew_by_what_doctor_says_to_type(
-    stage: Stage, tmp_path: Path
-) -> None:
-    (tmp_path / "opencode").write_text("#!/bin/sh\necho 1.17.9\n", encoding="utf-8")
-    (tmp_path / "opencode").chmod(0o755)
-    path = f"{tmp_path}:{SUPERVISOR.parent}:/usr/bin:/bin"
-    (stage.sessions.parent / "runtime").write_text("/nowhere/supervisor\n", encoding="utf-8")
-
-    def about_runtime() -> dict[str, str]:
-        done = stage.supervisor("doctor", "--no-probe", "--json", PATH=path)
-        found = (one for one in json.loads(done.stdout)["findings"] if "runtime" in one["what"])
-        return {one["what"]: one["remedy"] for one in found if one["level"] == "error"}
-
-    (remedy,) = about_runtime().values()
-    done = subprocess.run(
-        ["/bin/sh", "-c", remedy],
-        env={**stage.scene.environment, "PATH": path},
-        cwd=stage.scene.project, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert about_runtime() == {}
-
-
 def _errors(stage: Stage) -> dict[str, str]:
     """What doctor calls an error, with what to type, but for what a machine without hosts lacks."""
     done = stage.supervisor("doctor", "--no-probe", "--json", PATH="/usr/bin:/bin")
@@ -236,12 +165,3 @@ def _errors(stage: Stage) -> dict[str, str]:
         for one in found
         if one["level"] == "error" and "runtime" not in one["what"]
     }
-
-
-async def test_doctor_names_a_wording_that_is_missing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    rubric = stage.scene.home / "rubric"
-    rubric.mkdir()
-    monkeypatch.setattr(doctor, "plugin_root", lambda: stage.scene.home)
-    monkeypatch.setattr(doctor, "call_sidecar", lambda *_: SessionReport())
-    found = await doctor._check_sidecar_report()  # noqa: SLF001 - a packaged text cannot be broken from outside
-    assert any("continuation.md: the section `## gates-failed` is missing" in line.what for line in found)

@@ -28,8 +28,6 @@ TASKS: Final = 2
 """Tasks that each client adds, one after the other."""
 LIMIT_S: Final = 100.0
 """Bound of the whole crowd, in seconds."""
-AT_THE_DOOR: Final = 50
-"""Who may knock at the socket at once: the kernel lets 128 wait, and asyncio does not ask again."""
 NEWER: Final = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "task_add"}
 
 
@@ -85,14 +83,6 @@ async def piped(home: Home, door: asyncio.Semaphore) -> AsyncIterator[Callable[[
         writer.close()
 
 
-async def through_a_pipe(home: Home, door: asyncio.Semaphore, name: str) -> None:
-    async with piped(home, door) as ask:
-        await ask(message("initialize", HELLO))
-        for number in range(TASKS):
-            answer = await ask(message("tools/call", adding(f"{name} {number}")))
-            assert not answer.get("isError"), answer
-
-
 def written(home: Home) -> list[str]:
     journal = JournalFiles(home.state).load(KEY)
     assert journal is not None
@@ -122,18 +112,6 @@ async def test_over_http(home: Home, access: McpAccess) -> None:
     for number in range(CLIENTS):
         own = [text for text in found if text.split()[0] == f"{'on'[number % 2]}{number}"]
         assert own == sorted(own)
-
-
-@pytest.mark.usefixtures("access")
-async def test_through_pipes(home: Home) -> None:
-    door = asyncio.Semaphore(AT_THE_DOOR)
-    with chdir(home.state / "run"):
-        async with asyncio.timeout(LIMIT_S), asyncio.TaskGroup() as crowd:
-            for number in range(CLIENTS):
-                crowd.create_task(through_a_pipe(home, door, f"p{number}"))
-    found = written(home)
-    assert sorted(found) == sorted(all_of("p"))
-    assert all(found.index(f"p{number} 0") < found.index(f"p{number} 1") for number in range(CLIENTS))
 
 
 async def test_connections_that_say_nothing_are_bounded_and_leave_room_for_hooks(

@@ -17,10 +17,10 @@ from mcp.types import ToolListChangedNotification
 from servers.bench import LIMIT_S, happens
 from servers.conftest import Start
 from servers.mcp_clients import Echo
-from servers.mcp_web import Web, calling, client_of, message, modern, shaken, told, visitor
+from servers.mcp_web import Web, calling, client_of, modern, shaken, visitor
 from sidecar.hosts.ports import McpAccess
 from sidecar.kernel.settings import TOOLSET
-from sidecar.servers.mcp.access import CALL_LIMIT, McpFiles
+from sidecar.servers.mcp.access import McpFiles
 
 ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 BOTH: Final[set[TOOLSET]] = {"core", "journal"}
@@ -84,17 +84,6 @@ async def test_a_client_hears_how_far_a_call_is(access: McpAccess, mode: str) ->
     assert heard == [(1, 2, "step 1"), (2, 2, "step 2")]
 
 
-@ERAS
-async def test_a_call_that_its_client_gives_up_is_cancelled(access: McpAccess, echo: Echo, mode: str) -> None:
-    async with client_of(access, mode) as client:
-        task = asyncio.create_task(client.call_tool("echo", {"session": "s1", "wait": True}))
-        await happens(echo.begun)
-        task.cancel()
-        await happens(echo.cancelled)
-        with suppress(asyncio.CancelledError):
-            await task
-
-
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 async def test_a_call_whose_client_hangs_up_is_cancelled(access: McpAccess, echo: Echo, era: str) -> None:
     async with visitor(access, **(MODERN_CALL if era == "modern" else {})) as client:
@@ -105,14 +94,6 @@ async def test_a_call_whose_client_hangs_up_is_cancelled(access: McpAccess, echo
         async with under_way(client, echo, json=asked, headers=headers):
             pass
     await happens(echo.cancelled)
-
-
-async def test_a_call_of_a_conversation_that_is_ended_is_cancelled(access: McpAccess, echo: Echo) -> None:
-    async with visitor(access) as client:
-        headers = await shaken(client)
-        async with under_way(client, echo, json=calling(session="s1", wait=True), headers=headers):
-            await client.delete("", headers=headers)
-            await happens(echo.cancelled)
 
 
 @ERAS
@@ -146,28 +127,6 @@ async def switched_until(heard: asyncio.Event, web: Web) -> None:
             for on in (NONE, BOTH):
                 web.echo.on = on
                 await web.asked("toolsets", {})
-
-
-async def test_one_conversation_with_too_many_calls_is_told_to_wait_and_others_are_not(
-    access: McpAccess, echo: Echo
-) -> None:
-    async with visitor(access) as client, visitor(access) as other:
-        client_headers, other_headers = await shaken(client), await shaken(other)
-        waiting = []
-        for ident in range(100, 100 + CALL_LIMIT):
-            body = message(
-                "tools/call", {"name": "echo", "arguments": {"session": "s1", "wait": True}}, ident
-            )
-            waiting.append(asyncio.create_task(client.post("", json=body, headers=client_headers)))
-        while len(echo.asked) < CALL_LIMIT:
-            await other.post("", json=message("ping"), headers=other_headers)
-        (refused,) = told(await client.post("", json=calling(session="s1"), headers=client_headers))
-        assert refused["result"]["content"][0]["text"] == f"{CALL_LIMIT} are the most."
-        (mine,) = told(await other.post("", json=calling(session="s1", text="a"), headers=other_headers))
-        assert mine["result"]["structuredContent"] == {"text": "a"}
-        echo.go_on.set()
-        answers = [told(answer)[0] for answer in await asyncio.gather(*waiting)]
-        assert {answer["id"] for answer in answers} == set(range(100, 100 + CALL_LIMIT))
 
 
 async def test_a_stream_of_changes_is_one_event_for_each(web: Web, access: McpAccess, echo: Echo) -> None:

@@ -169,21 +169,6 @@ async def test_an_address_for_half_a_session_is_refused(web: Web, start: Start, 
     assert web.kept.port() == 0
 
 
-async def test_tools_that_cannot_be_built_close_the_door_until_it_is_asked_for_again(
-    web: Web, start: Start, echo: Echo
-) -> None:
-    echo.broken = True
-    access = await web.started(start).access()
-    async with asyncio.timeout(LIMIT_S):
-        while not await refused(port_of(access)):
-            await web.asked("echo", {})
-    echo.broken = False
-    again = await web.access()
-    assert again == access
-    async with visitor(again) as client:
-        assert await shaken(client)
-
-
 async def test_a_sidecar_that_makes_room_lets_a_call_finish_and_closes_streams(
     web: Web, start: Start, echo: Echo
 ) -> None:
@@ -204,28 +189,6 @@ async def test_a_sidecar_that_makes_room_lets_a_call_finish_and_closes_streams(
     assert await web.bench.end() == 0
     assert not echo.cancelled.is_set()
     assert await refused(port_of(access))
-
-
-@pytest.mark.parametrize("patient", [True, False])
-async def test_a_call_that_takes_too_long_does_not_hold_up_the_end(
-    web: Web,
-    start: Start,
-    echo: Echo,
-    patient: bool,  # noqa: FBT001 - pytest's way
-) -> None:
-    access = await web.started(start).access()
-    async with visitor(access) as client:
-        headers = await shaken(client)
-        asking = asyncio.create_task(client.post("", json=calling(session="s1", wait=True), headers=headers))
-        await happens(echo.begun)
-        if patient:
-            web.bench.control.drain()
-        else:
-            web.bench.control.stop()
-        assert await web.bench.end() == 0
-        await happens(echo.cancelled)
-        await asyncio.wait({asking}, timeout=LIMIT_S)
-        assert asking.exception() is not None or "result" not in asking.result().text
 
 
 async def test_a_request_is_a_visit_that_puts_off_the_idle_end(web: Web, start: Start, echo: Echo) -> None:

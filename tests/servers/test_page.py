@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
-from msgspec.structs import replace
 
 from servers.bench import LIMIT_S
 from sidecar.kernel.changes import FileDiff
@@ -21,12 +20,11 @@ from sidecar.kernel.gate import CheckComparison, Outcome
 from sidecar.kernel.journal import Journal, Note, NoteKind, Task, TaskStatus
 from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.platform.event_log import decode_event_data
 from sidecar.servers.control import SidecarControl
 from sidecar.servers.page.door import MOST_VISITS, TOKEN_S, PageAccess
 from sidecar.servers.page.http import BEAT_S, COOKIE, HEADERS, PAUSE_S, LocalPage
 from sidecar.servers.page.markup import DiffRow, diff_rows
-from sidecar.servers.page.readings import EVENTS_SEARCHED, MOST_STOPS, SESSIONS_SHOWN, PageReadings
+from sidecar.servers.page.readings import SESSIONS_SHOWN, PageReadings
 from sidecar.systems.supervision.people import CommandLineService
 from support.cases import KEY, PROJECT, PYTEST, gate_run, goal, session, stopped, with_goal
 from support.fakes import ENVIRONMENT, Fakes
@@ -327,22 +325,6 @@ async def test_of_many_sessions_only_those_shown_are_loaded(
     assert "Sessions (1000)" in page.body
 
 
-async def test_the_first_paint_reads_a_bounded_part_of_a_long_log(
-    fakes: Fakes, browser: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[tuple[int, int]] = []
-
-    def newest(_: EventFilter, number: int, *, after: int = 0) -> tuple[LoggedEvent, ...]:
-        asked.append((number, after))
-        return ()
-
-    monkeypatch.setattr(fakes.log, "last", lambda: 1_000_000)
-    monkeypatch.setattr(fakes.log, "newest", newest)
-    monkeypatch.setattr(fakes.log, "read", lambda *_, **bounds: () if bounds["limit"] <= 100_000 else None)
-    assert (await browser.get("")).status == 200
-    assert asked == [(MOST_STOPS, 1_000_000 - EVENTS_SEARCHED)]
-
-
 @pytest.mark.parametrize("written", [b"no log" * 1000, b""])
 async def test_a_log_that_cannot_be_read_is_said(tmp_path: Path, written: bytes) -> None:
     state = tmp_path / "state"
@@ -354,13 +336,6 @@ async def test_a_log_that_cannot_be_read_is_said(tmp_path: Path, written: bytes)
     broken = Fakes(log=event_log(state))  # type: ignore[arg-type]
     page = await Browser(broken, SidecarControl("1", tmp_path)).get("")
     assert (page.status, 'role="alert"' in page.body) == (503, True)
-
-
-async def test_events_of_a_newer_version_are_counted(browser: Browser, fakes: Fakes) -> None:
-    judged(fakes)
-    torn = decode_event_data("stop-judged", b'{"type": "stop-judged"}')
-    fakes.log._events[-1] = replace(fakes.log._events[-1], data=torn)  # noqa: SLF001 - it is never appended
-    assert "1 events cannot be read" in (await browser.get("")).body
 
 
 # --- the stream ---------------------------------------------------------------------------------------------

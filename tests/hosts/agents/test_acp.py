@@ -117,27 +117,11 @@ async def test_only_the_end_of_much_talk_is_kept_and_all_of_it_is_heard(tmp_path
     assert sum(map(len, driven.heard)) == 200_008
 
 
-async def test_a_prompt_with_half_a_character_arrives(tmp_path: Path) -> None:
-    driven = Driven(tmp_path, prompted(*WORKS))
-    assert (await driven.run(prompt="half \ud83d")).trouble == ""
-    assert driven.agent.told("session/prompt")["prompt"][0]["text"] == "half ?"
-
-
 async def test_a_prompt_bigger_than_any_pipe_arrives_at_an_agent_that_talks_meanwhile(tmp_path: Path) -> None:
     chatty = {**prompted(*WORKS), "session/new": [*GREETING["session/new"], ("print", "\n" * 1000, 100)]}
     driven = Driven(tmp_path, chatty)
     assert (await driven.run(prompt="x" * 3_000_000)).trouble == ""
     assert len(driven.agent.told("session/prompt")["prompt"][0]["text"]) == 3_000_000
-
-
-async def test_what_a_terminal_would_obey_is_not_kept_of_what_was_said(tmp_path: Path) -> None:
-    driven = Driven(tmp_path, prompted(says("\x1b[31mred\x1b[0m\r\nnext\x07"), DONE))
-    assert (await driven.run()).said == "red\nnext"
-
-
-async def test_half_a_character_costs_no_more_than_itself(tmp_path: Path) -> None:
-    driven = Driven(tmp_path, prompted(says("half \ud83d, whole \U0001f600"), DONE))
-    assert (await driven.run()).said == "half \ufffd, whole \U0001f600"
 
 
 # --- what it asks ---

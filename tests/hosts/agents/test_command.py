@@ -109,11 +109,6 @@ async def test_a_flood_is_bounded_and_its_end_is_kept(desk: Desk) -> None:
     assert len(rest.said) == COMMAND_SAID_LIMIT < AGENT_OUTPUT_KEPT
 
 
-async def test_bytes_that_are_no_text_are_replaced(desk: Desk) -> None:
-    rest = await desk.run(desk.agent(r"import os; os.write(1, b'\xff\xfe\x1b[31mred\x1b[0m\x00')"))
-    assert rest.said == "\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}red"
-
-
 async def test_an_agent_that_fails_is_told_by_its_code_and_its_complaint(desk: Desk) -> None:
     agent = desk.agent("import sys; print('I began.'); sys.exit('no key')")
     trouble = "the agent ended with exit code 1: no key"
@@ -136,10 +131,6 @@ async def test_an_agent_that_does_not_understand_its_command_line_is_unusable_an
     rest = await desk.run(desk.agent(f"import sys; sys.stderr.write({complaint!r}); sys.exit({code})"))
     trouble = f"the agent ended with exit code {code}: {line}"
     assert rest == AgentResult(exit_code=code, trouble=trouble, unusable=True)
-
-
-async def test_an_agent_that_speaks_on_standard_error_alone_is_heard_there(desk: Desk) -> None:
-    assert (await desk.run(desk.agent("import sys; sys.stderr.write('Done.')"))).said == "Done."
 
 
 @pytest.mark.parametrize(
@@ -270,11 +261,6 @@ async def test_claude_gets_the_file_and_leave_for_the_tools_that_need_none(desk:
         f"--mcp-config={desk.config}",
         "--allowedTools=mcp__supervisor__task_add,mcp__supervisor__status",
     ]
-
-
-async def test_who_names_a_configuration_for_claude_gets_no_second_one(desk: Desk) -> None:
-    got = await shown(desk, "claude", "-p", "--mcp-config", "{mcp_config}", access=ACCESS)
-    assert got["arguments"] == ["-p", *STREAM, "--mcp-config", str(desk.config)]
 
 
 @pytest.mark.parametrize(

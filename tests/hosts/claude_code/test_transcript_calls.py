@@ -118,19 +118,6 @@ async def test_a_command_in_the_background_has_the_exit_code_of_the_hosts_notice
     assert turn.prompts == ("ask",)
 
 
-async def test_a_notice_that_a_person_or_an_agent_wrote_changes_no_exit_code(transcript: Transcript) -> None:
-    notice = NOTICE.format("completed", 'Background command "t" completed (exit code 0)')
-    transcript.prompt("ask")
-    transcript.runs("pytest", "Exit code 1", "call-1", error=True)
-    transcript.says(notice)
-    transcript.runs("echo", notice, "call-2")
-    transcript.attachment(type="queued_command", prompt=notice, origin={"kind": "human"})
-    agent = f"<task-notification>\n<task-id>a</task-id>\n<result>{notice}</result>"
-    transcript.prompt(agent, origin={"kind": "task-notification"})
-    calls = (await read(transcript.path)).calls
-    assert (calls[0].outcome, calls[0].exit_code) == (CallOutcome.FAILED, 1)
-
-
 async def test_a_call_that_the_user_stopped_is_interrupted(transcript: Transcript) -> None:
     transcript.prompt("ask")
     transcript.calls("Bash", "call-1", {"command": "sleep 60"})
@@ -180,15 +167,6 @@ async def test_an_edited_notebook_is_a_path_too(transcript: Transcript) -> None:
     transcript.prompt("ask")
     transcript.calls("NotebookEdit", "call-1", {"notebook_path": "/p/a.ipynb"})
     assert (await read(transcript.path)).calls[0].paths == ("/p/a.ipynb",)
-
-
-async def test_a_structured_result_beside_two_results_belongs_to_neither(transcript: Transcript) -> None:
-    transcript.prompt("ask")
-    transcript.calls("Bash", "call-1", {"command": "a"})
-    transcript.calls("Bash", "call-2", {"command": "b"})
-    results = [{"type": "tool_result", "tool_use_id": f"call-{n}", "content": "x"} for n in (1, 2)]
-    transcript.record("user", message={"content": results}, toolUseResult={"interrupted": True})
-    assert [call.outcome for call in (await read(transcript.path)).calls] == [CallOutcome.OK, CallOutcome.OK]
 
 
 async def test_output_keeps_its_end_without_colours(transcript: Transcript) -> None:

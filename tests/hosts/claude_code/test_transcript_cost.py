@@ -67,32 +67,6 @@ async def test_a_huge_transcript_is_read_from_its_end_to_the_last_prompt(
     assert bytes_read() < 512 * KIB
 
 
-async def test_a_turn_of_fifty_mebibytes_is_read_from_sixteen_before_its_end(
-    transcript: Transcript, bytes_read: Callable[[], int]
-) -> None:
-    transcript.prompt("ask")
-    transcript.runs("ls", "a", "call-old")
-    filler(transcript, 50 * MIB)
-    transcript.runs("ls", "b", "call-new")
-    transcript.says("Done.")
-    turn = await read(transcript.path, "Done.")
-    assert turn.prompts == ()
-    assert [call.id for call in turn.calls] == ["call-new"]
-    assert turn.last_message_id != ""
-    assert bytes_read() < 17 * MIB
-
-
-async def test_a_prompt_far_back_is_found(transcript: Transcript, bytes_read: Callable[[], int]) -> None:
-    filler(transcript, 20 * MIB)
-    transcript.prompt("ask")
-    filler(transcript, 7 * MIB)
-    transcript.runs("ls", "a", "call-1")
-    turn = await read(transcript.path)
-    assert turn.prompts == ("ask",)
-    assert len(turn.calls) == 1
-    assert bytes_read() < 17 * MIB
-
-
 async def test_tokens_before_the_last_prompt_are_counted_from_where_the_caller_was(
     transcript: Transcript, bytes_read: Callable[[], int]
 ) -> None:
@@ -125,14 +99,6 @@ async def test_much_is_read_in_a_thread_and_little_on_the_loop(
     filler(transcript, 300 * KIB)
     await transcripts.read(stop(transcript.path), 0)
     assert len(threads) == 1
-
-
-async def test_a_real_thread_reads_the_same(transcript: Transcript) -> None:
-    transcript.prompt("ask")
-    filler(transcript, 300 * KIB)
-    transcript.says("Done.")
-    turn = await read(transcript.path, "Done.")
-    assert (turn.prompts, turn.last_message) == (("ask",), "Done.")
 
 
 async def test_of_many_sessions_only_the_newest_are_remembered(
@@ -170,15 +136,6 @@ def test_a_prompt_queued_after_a_place_is_seen_and_one_before_is_not(transcript:
     assert not transcripts.queued(path, transcripts.size(path))
     transcript.queue("popAll", "/supervisor:goal clear")
     assert not transcripts.queued(path, position)
-
-
-def test_a_prompt_queued_behind_twenty_mebibytes_is_seen(
-    transcript: Transcript, bytes_read: Callable[[], int]
-) -> None:
-    filler(transcript, 20 * MIB)
-    transcript.queue("enqueue", "wait")
-    assert ClaudeTranscripts(Pauses()).queued(str(transcript.path), 10)
-    assert bytes_read() < 17 * MIB
 
 
 def test_a_place_beyond_the_end_has_nothing_queued(transcript: Transcript) -> None:

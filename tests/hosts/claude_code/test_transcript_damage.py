@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shutil import copyfile
-
 import msgspec
 import pytest
 
@@ -42,25 +40,6 @@ async def test_a_file_that_is_no_longer_the_same_is_read_anew(transcript: Transc
     turn = await transcripts.read(stop(transcript.path), 0)
     assert (turn.prompts, turn.calls) == (("another",), ())
     assert turn.position == transcript.path.stat().st_size
-
-
-@pytest.mark.parametrize("longer", [False, True])
-async def test_a_file_that_is_replaced_after_a_line_beyond_the_limit_is_read_anew(
-    transcript: Transcript,
-    longer: bool,  # noqa: FBT001 - a table
-) -> None:
-    transcripts = ClaudeTranscripts(Pauses())
-    transcript.prompt("ask")
-    transcript.says("x" * (9 * MIB))
-    await transcripts.read(stop(transcript.path), 0)
-    after = Transcript(transcript.path.with_suffix(".new"))
-    after.prompt("another")
-    if longer:
-        filler(after, 10 * MIB, line=MIB)
-        after.path.replace(transcript.path)
-    else:
-        copyfile(after.path, transcript.path)
-    assert (await transcripts.read(stop(transcript.path), 0)).prompts == ("another",)
 
 
 async def test_a_transcript_that_vanished_is_unreadable_and_read_anew_when_it_is_back(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from hosts.claude_code.writing import MIB, Pauses, Transcript, filler, read, stop
+from hosts.claude_code.writing import Pauses, Transcript, stop
 from sidecar.hosts.claude_code import transcript as module
 from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
 from sidecar.kernel.turn import Turn
@@ -97,11 +96,6 @@ async def test_what_is_no_file_is_no_transcript(path: str) -> None:
     assert not transcripts.queued(path, 0)
 
 
-async def test_a_pipe_in_the_place_of_a_transcript_hangs_nobody(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "t.jsonl")
-    assert not (await read(tmp_path / "t.jsonl", "Done.")).readable
-
-
 async def test_a_reader_that_was_cancelled_leaves_the_next_one_a_whole_turn(transcript: Transcript) -> None:
     transcript.prompt("ask")
     transcript.runs("ls", "a", "call-1")
@@ -120,17 +114,3 @@ async def test_a_reader_that_was_cancelled_leaves_the_next_one_a_whole_turn(tran
     transcript.says("Done.")
     turn = await transcripts.read(stop(transcript.path, "Done."), 0)
     assert (turn.last_message, len(turn.calls), turn.tokens) == ("Done.", 1, 240)
-
-
-async def test_two_readers_at_once_see_the_same(transcript: Transcript) -> None:
-    transcript.prompt("ask")
-    filler(transcript, MIB)
-    transcript.runs("ls", "a", "call-1")
-    transcript.says("Done.")
-    transcripts = ClaudeTranscripts(Pauses())
-    first, second = await asyncio.gather(
-        transcripts.read(stop(transcript.path, "Done."), 0),
-        transcripts.read(stop(transcript.path, "Done."), 0),
-    )
-    assert first == second
-    assert len(first.calls) == 1

@@ -114,29 +114,6 @@ async def test_what_a_rewind_left_behind_does_not_count(transcript: Transcript) 
     assert [call.id for call in turn.calls] == ["call-alive"]
 
 
-async def test_all_prompts_after_the_one_that_was_taken_back_are_left_too(transcript: Transcript) -> None:
-    transcript.prompt("first")
-    end = transcript.says("Done one.")
-    transcript.prompt("second")
-    second = (await read(transcript.path)).prompt_id
-    transcript.says("Done two.")
-    transcript.prompt("third")
-    third = (await read(transcript.path)).prompt_id
-    assert (await read(transcript.path)).rewound == ()
-    transcript.leaf = end
-    transcript.prompt("second, better")
-    assert (await read(transcript.path)).rewound == (second, third)
-
-
-async def test_when_the_newest_record_is_of_no_known_branch_all_records_count(transcript: Transcript) -> None:
-    transcript.prompt("ask")
-    transcript.runs("ls", "a", "call-1")
-    transcript.leaf = "a-record-that-the-host-did-not-write"
-    transcript.runs("ls", "b", "call-2")
-    transcript.says("Done.")
-    assert [call.id for call in (await read(transcript.path)).calls] == ["call-1", "call-2"]
-
-
 async def test_a_compaction_in_the_middle_of_a_turn_ends_no_turn(transcript: Transcript) -> None:
     old = transcript.says("Done before.")
     transcript.prompt("ask")

@@ -179,35 +179,6 @@ async def test_a_prompt_waits_until_the_host_took_it_or_the_user_took_it_back(
     assert (await read(transcript.path)).queued is waiting
 
 
-async def test_a_removal_without_text_is_of_the_notice_that_was_delivered(transcript: Transcript) -> None:
-    transcript.prompt("ask")
-    transcript.queue("enqueue", "a person waits")
-    transcript.queue("enqueue", "<task-notification>x")
-    transcript.queue("remove")
-    transcript.attachment(
-        type="queued_command", prompt="<task-notification>x", commandMode="task-notification"
-    )
-    assert (await read(transcript.path)).queued
-
-
-async def test_of_two_equal_prompts_one_still_waits_when_the_other_was_delivered(
-    transcript: Transcript,
-) -> None:
-    transcript.prompt("ask")
-    transcript.queue("enqueue", "go on")
-    transcript.queue("enqueue", "go on")
-    transcript.queue("remove", "go on")
-    transcript.attachment(type="queued_command", prompt="go on", commandMode="prompt")
-    assert (await read(transcript.path)).queued
-
-
-@pytest.mark.parametrize("source", ["typed", "queued"])
-async def test_a_prompt_that_opened_a_turn_waits_no_more(transcript: Transcript, source: str) -> None:
-    transcript.queue("enqueue", "next")
-    transcript.prompt("next", promptSource=source)
-    assert not (await read(transcript.path)).queued
-
-
 @pytest.mark.parametrize(
     ("status", "goal"),
     [
@@ -263,11 +234,3 @@ async def test_tokens_of_earlier_turns_and_of_branches_left_behind_count_from_wh
     turn = await read(transcript.path, counted_to=counted_to)
     assert turn.tokens == 240
     assert turn.position == transcript.path.stat().st_size
-
-
-async def test_a_request_that_was_counted_in_part_is_not_counted_again(transcript: Transcript) -> None:
-    transcript.prompt("ask")
-    transcript.says("One", message="msg-1")
-    counted_to = transcript.path.stat().st_size
-    transcript.calls("Bash", "call-1", message="msg-1")
-    assert (await read(transcript.path, counted_to=counted_to)).tokens == 0

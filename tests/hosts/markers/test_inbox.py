@@ -18,7 +18,6 @@ from sidecar.hosts.markers.codec import MarkerDecision, StopFound
 from sidecar.hosts.markers.folder import MarkerFolder
 from sidecar.hosts.markers.inbox import (
     AT_ONCE,
-    GROWN_S,
     GROWS_S,
     RETRY_S,
     STALE_S,
@@ -127,16 +126,6 @@ async def test_a_stop_is_told_once_and_its_decision_lies_beside_it(bench: Bench)
     assert bench.told == [told]
 
 
-async def test_a_rest_under_an_old_name_leaves_no_words_to_go_on_with(bench: Bench) -> None:
-    bench.answers.append(
-        MarkerDecision(decision="continue", reason="incomplete", say="go on", continuation="c1")
-    )
-    for expected in (["a.continue.txt", "a.decision.json"], ["a.decision.json"]):
-        bench.drop()
-        await bench.look()
-        assert bench.names == expected
-
-
 async def test_stops_are_handled_side_by_side_and_too_many_wait_where_they_lie(bench: Bench) -> None:
     bench.held.clear()
     for number in range(AT_ONCE + 2):
@@ -201,12 +190,6 @@ async def test_a_reason_is_short_and_obeys_nothing_that_stands_in_the_marker(ben
     assert {len(told.reason) for told in bench.told} == {len(bench.refusal(name)) - 1 for name in "ab"}
 
 
-async def test_a_name_that_is_no_utf_8_can_be_told(bench: Bench) -> None:
-    bench.drop(os.fsdecode(b"\xff"))
-    await bench.look()
-    assert [msgspec.json.decode(msgspec.json.encode(told))["name"] for told in bench.told] == ["?.stop.json"]
-
-
 async def test_what_the_sidecar_refuses_is_refused(bench: Bench) -> None:
     bench.answers.append(BadInputError("not so"))
     bench.drop()
@@ -256,16 +239,6 @@ async def test_half_a_marker_that_grows_no_more_is_refused(bench: Bench) -> None
     assert "no whole JSON" in bench.refusal()
 
 
-async def test_half_a_marker_that_grows_for_ever_is_refused(bench: Bench) -> None:
-    bench.lay("a.stop.json", b'{"version": 1')
-    await bench.inbox.look()
-    await bench.clock.is_waited_for()
-    (bench.path / "a.stop.json").write_bytes(b'{"version": 1  ')
-    bench.clock.advance(GROWN_S + 1)
-    await happens(bench.ended)
-    assert "no whole JSON" in bench.refusal()
-
-
 # --- failures ---
 
 
@@ -286,22 +259,6 @@ async def test_a_stop_that_could_not_be_judged_is_tried_again_after_a_while(
     assert any(record.levelno >= logging.WARNING for record in caplog.records)
 
 
-async def test_what_cannot_be_put_aside_is_tried_again_after_a_while(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
-    (bench.path / "a.refused.json").mkdir()
-    bench.drop(goal="x")
-    await bench.inbox.look()
-    await bench.clock.is_waited_for()
-    assert "could not be refused" in caplog.text
-    assert "a.stop.json" in bench.names
-    (bench.path / "a.refused.json").rmdir()
-    bench.clock.advance(RETRY_S)
-    await bench.inbox.settled()
-    await bench.look()
-    assert bench.names == ["a.refused.json", "a.refused.txt"]
-
-
 async def test_the_end_of_the_sidecar_leaves_a_stop_where_it_lies(bench: Bench) -> None:
     bench.held.clear()
     bench.drop()
@@ -309,16 +266,6 @@ async def test_the_end_of_the_sidecar_leaves_a_stop_where_it_lies(bench: Bench) 
     await happens(bench.begun)
     await bench.inbox.close()
     assert (bench.names, bench.told) == (["a.stop.json"], [])
-
-
-async def test_a_decision_that_was_just_made_is_written_at_the_end(bench: Bench) -> None:
-    bench.held.clear()
-    bench.drop()
-    await bench.inbox.look()
-    await happens(bench.begun)
-    bench.held.set()
-    await bench.inbox.close()
-    assert bench.names == ["a.decision.json"]
 
 
 async def test_a_folder_that_became_a_link_is_not_looked_at_and_the_log_says_so(
@@ -347,17 +294,3 @@ async def test_what_lies_there_at_the_start_and_what_comes_later_is_judged(bench
     running.cancel()
     await asyncio.wait([running])
     assert bench.names == ["early.decision.json", "late.decision.json"]
-
-
-async def test_nothing_is_made_before_somebody_asks_for_the_inbox(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    running = asyncio.create_task(bench.inbox.run())
-    async with asyncio.timeout(LIMIT_S):
-        await asyncio.to_thread(bench.path.exists)
-        assert not bench.path.exists()
-        assert bench.inbox.open() == bench.path
-        bench.drop()
-        await bench.ended.wait()
-    running.cancel()
-    await asyncio.wait([running])
-    assert bench.names == ["a.decision.json"]

@@ -140,25 +140,6 @@ def test_what_is_no_plain_file_of_one_name_is_refused_and_lies_aside_whole(
     assert folder.stops() == ()
 
 
-@pytest.mark.parametrize(
-    ("put", "why"), [(os.symlink, "a symbolic link"), (os.link, "2 names"), (os.mkfifo, "pipe")]
-)
-def test_what_comes_into_its_place_after_the_first_look_is_refused_too(
-    folder: MarkerFolder, monkeypatch: pytest.MonkeyPatch, put: Callable[..., None], why: str
-) -> None:
-    name, path, real = drop(folder), folder.path / "a.stop.json", os.open
-    drop(folder, "other")
-
-    def late(place: Path, flags: int) -> int:
-        path.unlink()
-        put(*(() if put is os.mkfifo else (folder.path / "other",)), path)
-        return real(place, flags)
-
-    monkeypatch.setattr(os, "open", late)
-    with pytest.raises(UnusableFileError, match=why):
-        folder.read(name)
-
-
 def test_another_users_file_is_refused(folder: MarkerFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     name, own = drop(folder), os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: own + 1)
@@ -172,16 +153,6 @@ def test_a_file_that_its_owner_may_not_read_is_refused(folder: MarkerFolder) -> 
     (folder.path / name).chmod(0)
     with pytest.raises(UnusableFileError, match="may not be read"):
         folder.read(name)
-
-
-@pytest.mark.parametrize("stem", ["", "a b", "é", "a\nb", "x" * 101, "-" * 200, "\udcff"])
-def test_a_bad_name_is_refused_under_a_name_of_ours(folder: MarkerFolder, stem: str) -> None:
-    name = drop(folder, f"{stem}.stop.json")
-    with pytest.raises(UnusableFileError, match="its name"):
-        folder.read(name)
-    folder.refuse(name, "no")
-    assert all(one.startswith("bad-name-") for one in names(folder))
-    assert len(names(folder)) == 2
 
 
 # --- deciding ---
@@ -204,14 +175,6 @@ def test_a_stop_that_came_meanwhile_under_the_same_name_stays(folder: MarkerFold
     (folder.path / "new").rename(folder.path / name)
     folder.decide(name, ident, REST)
     assert names(folder) == ["a.decision.json", "a.stop.json"]
-
-
-def test_what_was_decided_before_is_cleared(folder: MarkerFolder) -> None:
-    name = drop(folder)
-    folder.decide(name, folder.read(name).id, GO_ON)
-    drop(folder)
-    folder.clear(name)
-    assert names(folder) == ["a.stop.json"]
 
 
 def test_what_dead_writers_left_and_decisions_of_last_week_go_and_what_was_refused_stays(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -44,16 +41,6 @@ def turn_of(calls: int, name: str = "new", at: int = 0) -> list[Fields]:
     ]
     end = answer(f"{name}-end", text("Done."), at=at + 20 * (calls + 1))
     return [user(f"{name}-prompt", text(name), at=at + 1), *worked, end]
-
-
-class CountingThreads(ThreadPoolExecutor):
-    """Threads that count what they are given."""
-
-    works = 0
-
-    def submit(self, *given: Any, **named: Any) -> Future[Any]:
-        self.works += 1
-        return super().submit(*given, **named)
 
 
 OLD: Final = turn_of(2, "old")
@@ -111,13 +98,6 @@ class TestSteps:
         turn = await read(host)
         assert (turn.prompts, turn.unfinished) == (("use bash now",), "")
 
-    async def test_what_takes_long_does_not_hold_up_other_sessions(self, host: FakeOpenCode) -> None:
-        threads = CountingThreads()
-        asyncio.get_running_loop().set_default_executor(threads)
-        host.listed = turn_of(2)
-        assert (await read(host)).prompts == ("new",)
-        assert threads.works == 2
-
 
 class TestRefusals:
     async def test_a_host_that_is_gone_leaves_the_turn_unread_and_says_why(self, host: FakeOpenCode) -> None:
@@ -135,28 +115,6 @@ class TestRefusals:
         assert len(said) == link.HOST_ERROR_LIMIT
         assert said.isprintable()
 
-    @pytest.mark.parametrize("step", [2, 3])
-    async def test_so_many_that_they_are_too_long_for_an_answer_are_done_without(
-        self, step: int, host: FakeOpenCode
-    ) -> None:
-        host.listed = [*OLD, *turn_of(1000, at=1000)]
-        for limit in link.FETCH_STEPS[: step - 1]:
-            host.script(CALL, json.dumps(host.listed[-limit:]).encode())
-        host.refuses(CALL, "the answer is too long")
-        turn = await read(host)
-        assert steps(host) == list(link.FETCH_STEPS[:step])
-        assert (turn.readable, turn.unfinished, turn.last_message) == (True, "", "Done.")
-        assert turn.prompts == ()
-
-    @pytest.mark.parametrize("step", [1, 2, 3])
-    async def test_already_the_first_step_may_be_too_long(self, step: int, host: FakeOpenCode) -> None:
-        host.listed = turn_of(200, at=1000)
-        for _ in range(step):
-            host.refuses(CALL, "the answer is too long")
-        turn = await read(host)
-        assert steps(host)[: step + 1] == [link.FETCH_STEPS[0], *link.SMALLER_STEPS[:step]]
-        assert (turn.readable, turn.unfinished, turn.last_message) == (True, "", "Done.")
-
     async def test_where_not_even_one_message_fits_it_says_so(self, host: FakeOpenCode) -> None:
         for _ in range(4):
             host.refuses(CALL, "the answer is too long")
@@ -168,18 +126,6 @@ class TestRefusals:
         host.script(CALL, raw)
         turn = await read(host)
         assert (turn.readable, turn.prompts, len(steps(host))) == (False, (), 1)
-        assert turn.unfinished
-
-    async def test_an_empty_session_is_no_end_of_a_turn(self, host: FakeOpenCode) -> None:
-        turn = await read(host)
-        assert (turn.readable, turn.unfinished) == (True, "the newest message is not the agent's")
-
-    async def test_a_whole_answer_of_garbage_asks_for_no_more_than_all_steps(
-        self, host: FakeOpenCode
-    ) -> None:
-        host.listed = [{"info": None}] * 5000
-        turn = await read(host)
-        assert steps(host) == list(link.FETCH_STEPS)
         assert turn.unfinished
 
 

@@ -11,14 +11,10 @@ from msgspec.structs import replace
 from servers.tools.core_room import CoreRoom, settled
 from servers.tools.desk import Desk, as_json
 from sidecar.kernel.effects import Continue
-from sidecar.kernel.events import SessionEnded
 from sidecar.kernel.log import RecordEntry
-from sidecar.kernel.session import SessionKey
 from support.cases import (
     KEY,
-    PROJECT,
     PYTEST,
-    complete,
     edited,
     incomplete,
     ran,
@@ -95,39 +91,6 @@ async def test_whether_files_moved_since_is_told_where_it_can_be(desk: Desk) -> 
     desk.fakes.workspace.tree = ""
     assert (await desk.data("evidence"))["moved_since"] is None
     assert "is not known" in await desk.text("evidence")
-
-
-async def test_a_stop_that_nobody_judged_hides_no_earlier_one(desk: Desk) -> None:
-    await stop(desk)
-    before = (await desk.data("evidence"))["facts"]
-    assert before
-    await desk.fakes.tell(stopped(read_only=True))
-    await desk.fakes.tell(stopped(subagent=True))
-    await desk.fakes.tell(SessionEnded(key=KEY, project=PROJECT, reason="logout"))
-    assert (await desk.data("evidence"))["facts"] == before
-
-
-async def test_another_sessions_stop_in_the_same_project_is_not_told(desk: Desk) -> None:
-    desk.fakes.transcripts.script(turn(ran("make mine"), last_message_id="m1"))
-    await stop(desk)
-    other = SessionKey("claude-code", "s2")
-    desk.fakes.transcripts.script(turn(ran("make theirs"), last_message_id="m2"), session="s2")
-    await desk.fakes.tell(prompt(key=other))
-    desk.fakes.store.put(replace(desk.fakes.state(), key=other))
-    desk.fakes.judge.script(complete())
-    await desk.fakes.tell(stopped(key=other, environment=ENVIRONMENT))
-    await settled(desk.fakes.supervisor)
-    said = await desk.text("evidence")
-    assert "make mine" in said
-    assert "make theirs" not in said
-
-
-async def test_a_stop_that_was_clear_has_its_facts_all_the_same(desk: Desk) -> None:
-    desk.fakes.store.put(session())
-    await stop(desk)
-    found = await desk.data("evidence")
-    assert found["decided"] == "nothing-suspicious"
-    assert any("pytest -q" in fact["fact"] for fact in found["facts"])
 
 
 async def test_without_kept_stops_the_lines_of_the_record_are_told(desk: Desk) -> None:

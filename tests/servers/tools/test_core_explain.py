@@ -19,7 +19,6 @@ from support.cases import (
     KEY,
     PROJECT,
     PYTEST,
-    UNREACHABLE,
     goal,
     incomplete,
     ran,
@@ -99,19 +98,6 @@ async def test_without_kept_stops_the_record_is_told(desk: Desk) -> None:
     assert stop["contradicted"] == ["tests-pass: contradicted"]
 
 
-async def test_an_older_kept_stop_is_not_told_as_the_last(desk: Desk) -> None:
-    desk.fakes.judge.script(incomplete("comments are refused"), UNREACHABLE)
-    desk.fakes.transcripts.script(turn(last_message_id="m1"), turn(last_message_id="m2"))
-    await desk.fakes.sent_back()
-    await settled(desk.fakes.supervisor)
-    desk.fakes.clock.advance(3)
-    await desk.fakes.rest()
-    await settled(desk.fakes.supervisor)
-    stop = (await desk.data("explain"))["stop"]
-    assert (stop["decided"], stop["missing"]) == (RestReason.UNJUDGED, [])
-    assert "could not be judged" in await desk.text("explain")
-
-
 async def test_a_secret_in_the_goal_or_in_a_reason_is_masked(desk: Desk) -> None:
     desk.fakes.store.put(session(goal=goal(f"log in with {SECRET}")))
     desk.fakes.record.append(
@@ -121,15 +107,6 @@ async def test_a_secret_in_the_goal_or_in_a_reason_is_masked(desk: Desk) -> None
     await desk.fakes.tell(stopped(environment=environment, subagent=True))
     for tool in ("explain", "evidence"):
         assert SECRET not in str(await desk.data(tool)) + await desk.text(tool)
-
-
-async def test_how_sure_a_judge_was_is_not_told(desk: Desk) -> None:
-    desk.fakes.judge.script(incomplete(confidence=0.8421))
-    await desk.fakes.sent_back()
-    await settled(desk.fakes.supervisor)
-    said = str(await desk.data("explain")) + await desk.text("explain")
-    assert "0.84" not in said
-    assert "confiden" not in said
 
 
 # --- every way to end ---------------------------------------------------------------------------------------
@@ -146,19 +123,6 @@ async def test_every_way_to_end_has_its_words(desk: Desk, decided: str) -> None:
         said = real_words().say(f"explain-{decided}", seconds=seconds, why="because", stage="rules")
         assert text.startswith(said)
     assert "$" not in text
-
-
-async def test_what_changed_in_the_checks_themselves_is_told(desk: Desk) -> None:
-    changed = ("a_test.py:3: assertion removed",)
-    desk.fakes.record.append(KEY, RecordEntry(at=0.0, event="stop", decided="achieved", findings=changed))
-    assert "- the checks themselves were changed: a_test.py:3" in await desk.text("explain")
-
-
-async def test_a_reason_of_another_version_is_told_as_it_is(desk: Desk) -> None:
-    desk.fakes.record.append(
-        KEY, RecordEntry(at=0.0, event="stop", decided="moon-phase", detail="full", stage="sky")
-    )
-    assert "(decided at: sky)" in await desk.text("explain")
 
 
 async def test_an_interrupted_stop_is_explained(desk: Desk) -> None:

@@ -127,15 +127,6 @@ async def test_a_stop_ends_what_runs_for_the_agent(room: CoreRoom) -> None:
     pipe.close()
 
 
-@pytest.mark.process
-async def test_a_secret_of_the_session_is_in_no_answer(room: CoreRoom) -> None:
-    await room.goal('it works --check "echo $DEPLOY_TOKEN hunter2-and-more; exit 1"')
-    for name in ("gates_run", "gates"):
-        answer = await room.ask(name)
-        assert "hunter2" not in str(as_json(answer.data)) + answer.text
-        assert "[masked]" in answer.text
-
-
 # --- in words -----------------------------------------------------------------------------------------------
 
 
@@ -170,14 +161,6 @@ async def test_the_list_says_how_each_ended_last_how_long_ago_and_whether_that_s
     assert "Files changed since" in await two.text("gates")
 
 
-async def test_a_project_without_checks_says_so(desk: Desk) -> None:
-    desk.fakes.catalog.gates, desk.fakes.catalog.problems = (), ("config.toml: gate.x: no command",)
-    for name in ("gates", "gates_run"):
-        assert "found no check" in await desk.text(name)
-    assert "gate.x: no command" in await desk.text("gates")
-    assert (await desk.data("gates_run"))["ok"] is True
-
-
 @pytest.mark.parametrize(
     ("end", "said"),
     [
@@ -201,25 +184,6 @@ async def test_only_running_makes_the_host_ask_its_user(desk: Desk) -> None:
     assert (offers["gates_run"].asks, offers["gates_run"].reads) == (True, False)
     for name in ("gates", "evidence", "explain"):
         assert (offers[name].asks, offers[name].reads) == (False, True)
-
-
-async def test_all_is_well_where_every_required_one_passed(two: Desk) -> None:
-    await two.fakes.reply(command("all tests pass"))
-    ran = await two.ask("gates_run")
-    assert outcomes(ran) == {"tests": "passed", "lint:web": "not-approved"}
-    assert as_json(ran.data)["ok"] is True
-    two.fakes.gates.script(TESTS.command, FAILED)
-    assert (await two.data("gates_run"))["ok"] is False
-
-
-async def test_what_many_checks_print_is_cut(desk: Desk) -> None:
-    gates = tuple(replace(TESTS, id=f"g{number}", command=f"run {number}") for number in range(50))
-    desk.fakes.catalog.gates = gates
-    for gate in gates:
-        desk.fakes.gates.script(gate.command, replace(FAILED, failures=tuple("x" * 5000 for _ in range(5))))
-    answer = await desk.ask("gates_run")
-    assert len(answer.text) < 12_000
-    assert len(str(as_json(answer.data))) < 30_000
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from servers.tools.core_room import BAD, GOOD, PROJECT, SESSION, CoreRoom
+from servers.tools.core_room import BAD, GOOD, CoreRoom
 from servers.tools.desk import as_json
 from sidecar.kernel.loop import CouncilMember
 from sidecar.servers.tools.loop_forms import (
@@ -20,7 +20,6 @@ from sidecar.servers.tools.loop_forms import (
 from sidecar.servers.tools.tool import RefusalError
 from sidecar.systems.taskloop.policy.loop import Report
 from sidecar.systems.taskloop.service import Completion
-from support.fakes import prompt
 
 pytestmark = [pytest.mark.process, pytest.mark.proves("the loop")]
 
@@ -31,7 +30,6 @@ ADHOC: Final[dict[str, Any]] = {
     "scope_files": ["doubling.py"],
 }
 DONE = {"files_changed": ["doubling.py"], "summary": "doubled it"}
-WEAK = "def test_two():\n    assert True\n"
 
 
 @pytest.fixture
@@ -92,37 +90,6 @@ async def test_a_task_from_its_first_report_to_its_completion(room: CoreRoom) ->
     assert ended.data.status == "completed"
 
 
-async def test_a_test_that_was_weakened_is_no_completion(room: CoreRoom) -> None:
-    await begun(room, scope_files=["**"])
-    room.write("tests/test_doubling.py", WEAK)
-    answer, _ = await ruled(room)
-
-    assert (answer.reason, answer.exit_signal, answer.blocking) == ("loop-weakened", False, ())
-    assert "it still fails" in answer.text
-
-
-async def test_a_test_that_was_weakened_stays_so_beside_another_task(room: CoreRoom) -> None:
-    await begun(room, scope_files=["**"])
-    room.write("tests/test_doubling.py", WEAK)
-    await room.ask("task_start", **ADHOC | {"description": "say what double does", "scope_files": ["**"]})
-    answer, report = await ruled(room)
-
-    assert (answer.reason, report.files) == ("loop-weakened", ())
-
-
-async def test_what_a_dying_sidecar_saved_another_goes_on_with(room: CoreRoom) -> None:
-    await begun(room)
-    await ruled(room)
-    room.write("doubling.py", GOOD)
-    after = room.reopened()
-    await after.tell(prompt(project=str(after.project), environment=SESSION))
-    told = await after.ask("task_context")
-    done, _ = await ruled(after)
-
-    assert "Tried before" in told.text
-    assert (done.action, done.iteration) == ("complete", 2)
-
-
 async def test_the_council_is_told_the_case_and_decides_when_all_were_heard(room: CoreRoom) -> None:
     await begun(room)
     await ruled(room)
@@ -165,51 +132,6 @@ async def test_a_checkpoint_brings_the_files_back_after_it_was_shown(room: CoreR
     assert isinstance(listed.data, CheckpointsListed)
     assert [one.id for one in listed.data.checkpoints] == ["C1", "C2"]
     assert (room.project / "doubling.py").read_text() == BAD
-
-
-async def test_what_was_planned_is_done_task_by_task_however_it_fails_in_between(room: CoreRoom) -> None:
-    """Plan, three tasks, a failing check, iterate, escalate, council, repaired, complete."""
-    await room.meet()
-    await room.approve()
-    await room.ask("session_start", command="doubling, halving, adding", command_type="plan")
-    await room.ask("task_batch_add", tasks=[{"content": name} for name in ("double", "halve", "add")])
-
-    async def reported(task: str, text: str = "", line: str = "") -> str:
-        if task:
-            await room.ask("task_start", task_id=task, acceptance_criteria=[f"{task} works"])
-        room.write("doubling.py", text)
-        answer, _ = await ruled(room, summary=line or "done")
-        return answer.action
-
-    seen = [await reported("T1", GOOD)]
-    halving = "\n\ndef test_halve():\n    from doubling import halve\n    assert halve(4) == 2\n"
-    await room.ask("task_start", task_id="T2")
-    room.write("tests/test_doubling.py", PROJECT["tests/test_doubling.py"] + halving)
-    wrong = [f"{GOOD}\n\ndef halve(number):\n    return number {how}\n" for how in ("* 2", "- 1", "+ 1")]
-    seen += [await reported("", text) for text in wrong]
-    while seen[-1] != "council":
-        answer = await room.ask("escalate", reason="I see no way")
-        assert isinstance(answer.data, Completion)
-        seen.append(answer.data.action)
-    for member in CouncilMember:
-        await room.ask(
-            "council_submit",
-            member=member,
-            findings=["doubling.py:6 does not divide"],
-            hypothesis="a wrong operator",
-            suggested_fix="divide by 2",
-            confidence=80,
-        )
-    assert "divide by 2" in (await room.ask("task_context")).text
-    right = f"{GOOD}\n\ndef halve(number):\n    return number // 2\n"
-    seen += [await reported("", right), await reported("T3", f"{right}\n\nadd = sum\n")]
-    ended = await room.ask("session_end", status="completed")
-
-    assert seen == [
-        *("complete", "iterate", "escalate", "escalate", "council"), *("complete", "complete")
-    ]  # fmt: skip
-    assert isinstance(ended.data, LoopReport)
-    assert ended.data.status == "completed"
 
 
 async def test_the_status_is_the_whole_session_with_its_last_ten_events(room: CoreRoom) -> None:

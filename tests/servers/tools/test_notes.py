@@ -6,7 +6,6 @@ import pytest
 
 from servers.tools.desk import Desk
 from sidecar.kernel.journal import Journal, NoteKind, TaskStatus
-from sidecar.kernel.session import SessionKey
 from sidecar.servers.tools.tool import Caller
 from sidecar.systems.iteration.policy.claims import start_worker
 from sidecar.systems.iteration.policy.journal import add_tasks, begin_next_iteration
@@ -38,18 +37,6 @@ async def test_notes_are_listed_the_oldest_first_all_or_of_one_type(desk: Desk) 
     assert await desk.text("note_list", type="tip") == "N3 [tip] note 3"
 
 
-async def test_many_long_notes_are_cut(desk: Desk) -> None:
-    for _ in range(60):
-        await desk.ask("note_add", content="é" * 4000, type="tip")
-    assert len(await desk.text("note_list")) < 25_000
-
-
-@pytest.mark.parametrize("kind", ["Stuck", "", "blocker", 3])
-async def test_an_unknown_type_is_refused(desk: Desk, kind: object) -> None:
-    assert "`$.type`" in await desk.refusal("note_add", content="x", type=kind)
-    assert "`$.type`" in await desk.refusal("note_list", type=kind)
-
-
 async def test_a_summary_belongs_to_its_iteration_and_a_later_one_replaces_it(desk: Desk) -> None:
     assert await desk.data("iteration_summary", summary="one") == {"iteration": 1, "summary": "one"}
     assert (await desk.data("iteration_summary", summary="two"))["iteration"] == 2
@@ -61,28 +48,6 @@ async def test_a_summary_belongs_to_its_iteration_and_a_later_one_replaces_it(de
     assert [one.content for one in desk.journal.summaries] == ["one", "two", "three again"]
     assert (await desk.data("iteration_summary"))["kept"] == ["1: one", "2: two", "3: three again"]
     assert await desk.text("iteration_summary") == "1: one\n2: two\n3: three again"
-
-
-async def test_a_session_is_not_complete_while_a_task_is_open_and_the_open_ones_are_named(desk: Desk) -> None:
-    await desk.ask("task_batch_add", tasks=[{"content": "one"}, {"content": "two", "status": "blocked"}])
-    said = await desk.refusal("session_complete")
-    assert "T1 (remaining) one" in said
-    assert "T2 (blocked) two" in said
-    for ident in ("T1", "T2"):
-        await desk.ask("task_status", id=ident, status="completed")
-    assert (await desk.data("session_complete"))["completed"] == 2
-    assert desk.journal.closed_at == desk.fakes.clock.now()
-    await desk.ask("task_add", content="three")
-    assert desk.journal.closed_at is None
-
-
-async def test_that_a_session_is_complete_moves_no_goal(desk: Desk) -> None:
-    """Law 9: it informs the judge, and binds nobody."""
-    before = desk.fakes.goal()
-    said = await desk.text("session_complete")
-    assert "judges" in said
-    assert desk.fakes.goal() == before
-    assert desk.fakes.journals.load(SessionKey("opencode", "s1")) is None
 
 
 async def test_a_secret_in_a_task_a_note_or_a_summary_reaches_neither_the_journal_nor_an_answer(

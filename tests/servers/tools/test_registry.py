@@ -11,11 +11,10 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from servers.tools.desk import DEFAULT, Desk, as_json
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Priority
-from sidecar.kernel.session import SessionKey
 from sidecar.rubric.texts import Texts
 from sidecar.servers.tools.tool import Caller
 from sidecar.servers.tools.toolbox import SESSION_ARGUMENT, Toolbox, ToolOffer
-from support.cases import KEY, session
+from support.cases import KEY
 
 LIST_LIMIT: Final = 1_500
 """Tokens of the default list, and of the task loop's."""
@@ -289,21 +288,6 @@ async def test_an_unknown_session_is_shown_cut_and_without_control_characters(
     assert len(said) < WORDS
     assert "\x1b" not in said
     assert "\ud800" not in said
-
-
-@pytest.mark.parametrize("name", TOOLS)
-async def test_a_session_of_another_project_is_out_of_reach(desk: Desk, name: str) -> None:
-    caller = Caller(project="/home/user/elsewhere")
-    said = await desk.refused(name, {**GOOD.get(name, {}), "session": KEY.id}, caller)
-    assert "another project" in said
-
-
-@pytest.mark.parametrize("name", TOOLS)
-async def test_a_connection_of_one_session_calls_for_no_other(desk: Desk, name: str) -> None:
-    other = SessionKey("opencode", "s2")
-    desk.fakes.store.save(session(key=other))
-    said = await desk.refused(name, {**GOOD.get(name, {}), "session": KEY.id}, Caller(bound=other))
-    assert "belongs to one session" in said
 
 
 @pytest.mark.proves("governed phases")

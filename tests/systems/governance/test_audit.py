@@ -111,15 +111,6 @@ def test_after_a_kill_between_an_entry_and_the_head_the_chain_goes_on(desk: Desk
     assert (desk.numbers, desk.faults) == ([1, 2, 3, 4], [])
 
 
-def test_the_chain_goes_on_when_the_clock_is_set_back(desk: Desk) -> None:
-    desk.write("gov-1")
-    desk.clock.advance(-1_000_000.0)
-    desk.write("gov-1")
-    desk.clock.advance(500_000.0)
-    desk.write("gov-1")
-    assert (desk.numbers, desk.faults) == ([1, 2, 3], [])
-
-
 HARMS = {
     "DELETE FROM events WHERE position = 3": ["3 cut off at the end"],
     "DELETE FROM events": ["1 cut off at the end"],
@@ -148,12 +139,3 @@ def test_without_its_head_nobody_can_tell_what_was_cut_off_until_the_next_entry(
     desk.write("gov-1")
     assert (desk.numbers, desk.faults) == ([1, 2, 3], [])
     assert len(list(head.parent.glob("*.why"))) == (damage is not None)
-
-
-def test_a_damaged_entry_may_be_of_any_lock_that_is_older(desk: Desk) -> None:
-    desk.write("gov-1", "gov-2")
-    desk.change("UPDATE events SET data = 'x' WHERE position = 2")
-    desk.write("gov-3")
-    with pytest.raises(OSError, match="the audit is damaged"):
-        desk.audit.of("gov-1")
-    assert [one.lock for one in desk.audit.of("gov-3")] == ["gov-3"]

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -192,34 +191,6 @@ def test_what_happens_to_a_lock_is_an_entry_of_the_session_that_holds_it(tmp_pat
 
 
 # --- races --------------------------------------------------------------------------------------------------
-
-ROUNDS = 1000
-
-
-def test_of_two_that_race_one_wins_every_time(tmp_path: Path) -> None:
-    start, end = threading.Barrier(2, timeout=60), threading.Barrier(2, timeout=60)
-    won: list[tuple[int, ContextLock]] = []
-
-    def race(holder: str) -> None:
-        locks = locks_in(tmp_path, ManualClock(), Notes())
-        for number in range(ROUNDS):
-            start.wait()
-            lock = None
-            try:
-                lock = locks.acquire(PROJECT, holder, Mode.FULL, 60.0)
-                won.append((number, lock))
-            except LockHeldError:
-                pass
-            end.wait()
-            if lock is not None:
-                locks.end(lock.id, RELEASED)
-
-    racers = [threading.Thread(target=race, args=(name,)) for name in ("one", "two")]
-    for racer in racers:
-        racer.start()
-    for racer in racers:
-        racer.join(timeout=120)
-    assert sorted(number for number, _ in won) == list(range(ROUNDS))
 
 
 RACER = """

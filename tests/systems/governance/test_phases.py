@@ -6,7 +6,6 @@ import os
 import re
 import sys
 import zlib
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from sidecar.kernel.governance import (
     ErrorType,
     FinalDecision,
     GovernedPhase,
-    ImplementedChange,
     ImplementInput,
     PlanInput,
     Review,
@@ -188,19 +186,6 @@ async def test_a_worker_that_says_passed_while_the_tests_fail_is_not_believed(ro
     assert room.holds(DONE)
 
 
-@pytest.mark.long
-async def test_when_the_iterations_are_spent_a_person_decides(room: Room) -> None:
-    bad = (*GOOD[:3], answers(**REJECTED), implements({"calc.py": f"{SUB}# 2\n"}), answers(**REJECTED))
-    waiting = await room.conduct(*bad)
-    assert waiting.question is not None
-    assert (waiting.question.error, room.last().decision) == (ErrorType.ITERATION_OVERFLOW, "STOP")
-    assert room.holds(PYTHON)
-
-    again = implements(MADE | {"calc.py": SUB})
-    work = await room.conduct(again, *GOOD[3:], says="yes", lock=waiting.lock)
-    assert (work.stage, work.iteration) == (Stage.DELIVERED, 3)
-
-
 @pytest.mark.parametrize("says", ["yes", "no"])
 async def test_what_nobody_could_tell_asks_a_person(room: Room, says: str) -> None:
     vague = answers(**ANALYSIS | {"verifiability": "NON-VERIFIABLE"})
@@ -285,17 +270,6 @@ async def test_commands_of_a_plan_run_only_if_a_person_says_so(room: Room) -> No
     assert ran.exists()
 
 
-@pytest.mark.long
-async def test_a_judged_clause_must_name_what_shows_it(room: Room) -> None:
-    clause = "the names are clear"
-    plan = {"tasks": [{**TASK, "verify_by": clause}]}
-    bare = answers(result="PASSED", clauses=[{"clause": clause, "holds": True, "evidence": "I am sure"}])
-    backed = answers(result="PASSED", clauses=[{"clause": clause, "holds": True, "evidence": "calc.py:5"}])
-    work = await room.conduct(GOOD[0], answers(**plan), *GOOD[2:4], bare, backed)
-    assert room.errors[4:6] == [ErrorType.EVIDENCE_UNAVAILABLE, None]
-    assert work.stage is Stage.DELIVERED
-
-
 async def test_a_weakened_test_is_a_failed_clause(room: Room) -> None:
     weak = BROKEN | {
         "tests/test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2)\n"
@@ -313,13 +287,6 @@ async def test_safe_mode_asks_for_the_review_and_for_the_delivery(room: Room) ->
     assert (work.stage, room.holds(DONE)) == (Stage.DELIVERED, True)
 
 
-async def test_who_says_no_to_every_review_gets_nothing_and_each_no_reaches_the_worker(room: Room) -> None:
-    work = await room.conduct(*GOOD[:4], *GOOD[2:4] * 2, mode=Mode.LIGHT, says="no")
-    assert [one.phase for one in room.asked] == [*[GovernedPhase.REVIEW] * 3, GovernedPhase.CONDUCT]
-    assert "not so" in room.workers.tasks[4].prompt
-    assert (work.stage, room.holds(PYTHON)) == (Stage.STOPPED, True)
-
-
 async def test_each_requirement_must_be_shown_to_be_met_where_the_mode_checks_them(room: Room) -> None:
     asks = answers(**ANALYSIS | {"nfrs": {**NO_NFRS, "performance": "under 1 ms"}})
     met = answers(**APPROVED | {"nfrs": {**NO_NFRS, "performance": "calc.py: one subtraction"}})
@@ -329,21 +296,6 @@ async def test_each_requirement_must_be_shown_to_be_met_where_the_mode_checks_th
     assert isinstance(review, Review)
     assert [(rule.rule, rule.passed) for rule in review.rules] == [("R003", False), ("R004", True)]
     assert work.stage is Stage.DELIVERED
-
-
-@pytest.mark.long
-async def test_minor_issues_may_be_mended_at_once_and_once(room: Room) -> None:
-    minor = {
-        "result": "REJECTED",
-        "issues": [{"task_ref": "1", "severity": "MINOR", "description": "name it difference"}],
-        "nfrs": NO_NFRS,
-        "quick_fix_trigger": "MINOR_FIX_NAMING",
-    }
-    mended = [implements({"calc.py": f"{SUB}# {number}\n"}) for number in range(2)]
-    work = await room.conduct(*GOOD[:3], answers(**minor), mended[0], answers(**minor), mended[1], *GOOD[3:])
-    reviews = [one.payload for one in room.outcomes if isinstance(one.payload, Review)]
-    assert [one.quick_fix_trigger for one in reviews] == ["MINOR_FIX_NAMING", None, None]
-    assert (work.stage, work.iteration) == (Stage.DELIVERED, 2)
 
 
 async def test_a_worker_that_fails_is_tried_again_and_then_given_up(room: Room) -> None:
@@ -450,37 +402,6 @@ async def test_without_workers_the_calling_agent_does_the_work_by_the_same_schem
     assert room.workers.tasks == []
 
 
-def content(path: str) -> bytes:
-    return Path(path).read_bytes()
-
-
-@pytest.mark.long
-async def test_what_was_measured_and_seen_is_kept_and_a_file_or_a_text_is_looked_up(room: Room) -> None:
-    def tests(folder: Path) -> dict[str, Any]:
-        (folder / "shot.png").write_bytes(b"seen")
-        measured = [{"name": "seconds", "value": 1.5}]
-        return PASSED | {"metrics": measured, "screenshots": ["shot.png", "lost.png", "/etc/passwd"]}
-
-    clauses = (
-        "file: tests/test_sub.py",
-        "file: lost.py",
-        "text: calc.py contains def mul",
-        "file: /etc/passwd",
-    )
-    plan = {"tasks": [{**TASK, "verify_by": clause} for clause in clauses]}
-    await room.conduct(GOOD[0], answers(**plan), *GOOD[2:4], tests, gives_up)
-    made, testing = room.outcomes[2].payload, room.outcomes[4].payload
-    assert isinstance(made, ImplementedChange)
-    assert isinstance(testing, forms.Testing)
-    assert [failed.partition(": ")[2].partition(":")[0] for failed in testing.failed_clauses] == [
-        *("lost.py", "calc.py contains def mul", "/etc/passwd"),
-    ]
-    assert testing.evidence.metrics == {"seconds": 1.5, "tests_executed": 2.0}
-    (shot,) = testing.evidence.screenshots
-    assert (content(shot.path), shot.digest) == (b"seen", sha256(b"seen").hexdigest())
-    assert [rule.rule for rule in (*made.rules, *testing.rules)] == ["R001", "R002", "R005"]
-
-
 async def test_what_the_caller_passes_is_compared_and_the_audit_counts(room: Room) -> None:
     governance = room.governance(*GOOD)
     begun = AnalyzeInput(problem_statement="sub is missing")
@@ -535,15 +456,6 @@ async def test_secrets_reach_neither_a_worker_nor_the_audit(room: Room) -> None:
     for told in (str(prompts), msgspec.json.encode(room.governance().entries(work.lock)).decode()):
         assert ("hunter2" in told, "TOKEN = " in told) == (False, True)
     assert "hunter2-and-more" in (room.project / "calc.py").read_text(), "what is delivered is not masked"
-
-
-async def test_a_secret_in_a_persons_answer_is_masked(room: Room) -> None:
-    environment = {**room.environment, "MY_TOKEN": "hunter2-and-more"}
-    work = await room.conduct(answers(**ANALYSIS | {"verifiability": "NON-VERIFIABLE"}))
-    caller = msgspec.structs.replace(room.caller, environment=environment)
-    room.governance().answer(work.lock, caller, yes=False, text="not with hunter2-and-more")
-    said = [bytes(one.input) for one in room.governance().entries(work.lock) if one.tool == "answer"]
-    assert said == [b'{"text":"not with [masked]"}']
 
 
 @pytest.mark.parametrize(

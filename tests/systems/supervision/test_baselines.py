@@ -11,11 +11,11 @@ from sidecar.kernel.changes import FileBaseline, FileChange, ProjectChanges
 from sidecar.kernel.effects import CommandReply, RestReason
 from sidecar.kernel.events import SessionEnded
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, GateRun, Kind, Outcome
-from sidecar.kernel.goal import GateBaseline, GoalStatus
+from sidecar.kernel.goal import GateBaseline
 from sidecar.kernel.settings import Settings
 from sidecar.systems.supervision import baselines as bases
-from support.cases import ASKING, KEY, PROJECT, PYTEST, edited, incomplete, ran, stopped, turn, with_goal
-from support.fakes import LIMIT, Fakes, command, prompt
+from support.cases import KEY, PROJECT, PYTEST, edited, turn
+from support.fakes import Fakes, command, prompt
 from support.memory_stores import FixedConfiguration
 from support.scripted_gates import FAILED, PASSED, ScriptedEnding
 
@@ -117,20 +117,6 @@ async def test_a_base_is_kept_at_every_human_prompt_without_a_goal_and_the_last_
     assert fakes.workspace.returned == ["s1", "s2"]
 
 
-async def test_a_prompt_during_a_goal_keeps_nothing_new(fakes: Fakes) -> None:
-    fakes.store.save(with_goal())
-    await fakes.tell(prompt())
-    await settled()
-    assert fakes.workspace.kept == []
-
-
-async def test_where_supervisor_is_off_nothing_is_kept(fakes: Fakes) -> None:
-    fakes.switches.turn(on=False, project=None)
-    await fakes.tell(prompt())
-    await settled()
-    assert fakes.workspace.kept == []
-
-
 async def test_a_failure_that_was_made_to_go_away_is_sent_back_although_the_gate_passes(fakes: Fakes) -> None:
     fakes.catalog.gates = (PYTEST,)
     fakes.gates.script("pytest -q", ScriptedEnding(executed=3))
@@ -164,14 +150,6 @@ async def test_what_else_is_said_with_a_new_goal_follows_its_three_lines() -> No
     ]  # fmt: skip
 
 
-async def test_old_checks_are_not_run_where_only_code_changed(fakes: Fakes) -> None:
-    fakes.catalog.gates = (PYTEST,)
-    fakes.gates.script("pytest -q", ScriptedEnding(executed=3))
-    await fakes.reply(command("all tests pass"))
-    assert (await fakes.rest()).reason is RestReason.ACHIEVED
-    assert fakes.old_checks.asked == []
-
-
 def hidden_failure(line: str) -> CheckComparison:
     """A test that failed when the work began, was changed, and still fails as it was."""
     now = GateRun(gate=PYTEST, outcome=Outcome.PASSED, tree="tree-1")
@@ -179,32 +157,6 @@ def hidden_failure(line: str) -> CheckComparison:
         now, outcome=Outcome.FAILED, failures=(line,), failing=(line.partition(": ")[0],), executed=3
     )
     return CheckComparison(now=now, files=("test_a.py",), old=failed, base=failed, copy=now)
-
-
-async def test_without_a_goal_the_turn_is_compared_with_how_it_began() -> None:
-    fakes = Fakes(configuration=FixedConfiguration(ASKING))
-    await fakes.tell(prompt())
-    fakes.workspace.changes = ProjectChanges(
-        files=(FileChange(path="a.py", before="", after="if 'pytest' in sys.modules: pass\n"),)
-    )
-    fakes.transcripts.script(turn(edited("a.py"), ran("pytest -q"), message="All tests pass."))
-    fakes.judge.script(incomplete())
-    answer = await fakes.sent_back()
-    assert answer.feedback.kind == "checks-changed"
-    assert fakes.workspace.compared == ["s1"]
-
-
-async def test_where_nothing_was_kept_gates_alone_achieve_nothing(fakes: Fakes) -> None:
-    fakes.catalog.gates = (PYTEST,)
-    fakes.gates.script("pytest -q", ScriptedEnding(executed=3))
-    begun = with_goal("all tests pass")
-    assert begun.goal is not None
-    fakes.store.save(replace(begun, goal=replace(begun.goal, base=FileBaseline(unseen="no git"))))
-    fakes.judge.script(incomplete())
-    async with asyncio.timeout(LIMIT):
-        await fakes.tell(stopped())
-    assert fakes.goal().status is GoalStatus.ACTIVE
-    assert fakes.judge.asked.is_set()
 
 
 async def test_secrets_are_taken_out_of_what_changed(fakes: Fakes) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.policy import build_gate_baseline
-from sidecar.evidence.proof import policy as proof
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.effects import RestReason
-from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding, Source
+from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.settings import GateSettings, Settings
@@ -68,13 +66,6 @@ def test_a_grave_change_is_asked_about_with_file_and_line_although_every_test_pa
     )
 
 
-def test_a_grave_change_that_was_undone_lets_the_gates_decide() -> None:
-    first = play(TESTS_PASS, World(runner=PYTEST, findings=(SKIPPED,)))
-    second = again(first, runner=PYTEST)
-    assert second.goal.status is GoalStatus.ACHIEVED
-    assert second.case is None
-
-
 def test_a_grave_change_that_stays_is_asked_about_once_and_then_weighed_by_the_judge() -> None:
     first = play(TESTS_PASS, World(runner=PYTEST, findings=(SKIPPED,)))
     second = again(first, runner=PYTEST, findings=(SKIPPED,), judge=judged(complete("E1", "E2")))
@@ -91,40 +82,10 @@ def test_a_verdict_that_overlooks_a_grave_change_counts_for_nothing() -> None:
     assert second.goal.status is GoalStatus.ACTIVE
 
 
-def test_another_grave_change_is_asked_about_too() -> None:
-    first = play(TESTS_PASS, World(runner=PYTEST, findings=(SKIPPED,)))
-    other = replace(SKIPPED, file="tests/test_b.py")
-    second = again(first, runner=PYTEST, findings=(SKIPPED, other))
-    assert second.sent_back.feedback.missing == (proof.describe_finding(other),)
-
-
-def test_a_lost_question_about_a_change_is_asked_again() -> None:
-    world = World(runner=PYTEST, findings=(SKIPPED,))
-    assert play(play(TESTS_PASS, world).session, world).kind == "checks-changed"
-
-
-def test_a_change_that_is_as_often_right_as_wrong_is_weighed_and_not_sent_back() -> None:
-    world = World(runner=PYTEST, findings=(CORRECTED,), judge=judged(complete("E1")))
-    played = play(TESTS_PASS, world)
-    assert played.case is not None
-    assert played.goal.status is GoalStatus.ACHIEVED
-    assert "please look at what changed in the checks: tests/test_a.py:9" in played.rest.note
-
-
 def test_no_change_lets_a_goal_be_achieved_where_no_judge_can_be_had() -> None:
     played = play(TESTS_PASS, World(runner=PYTEST, findings=(CORRECTED,), judge=UNREACHABLE))
     assert played.kind is RestReason.UNJUDGED
     assert played.goal.status is GoalStatus.ACTIVE
-
-
-def test_where_changes_could_not_be_seen_gates_alone_achieve_nothing() -> None:
-    played = play(TESTS_PASS, World(runner=PYTEST, unseen="no git", judge=UNREACHABLE))
-    assert played.kind is RestReason.UNJUDGED
-
-
-def test_a_failing_test_is_told_before_any_change_is() -> None:
-    world = World(runner=PYTEST, findings=(SKIPPED,), outcomes={"tests": FAILED})
-    assert play(TESTS_PASS, world).kind == "gates-failed"
 
 
 KEY = "The bank refuses our key. Please have it registered by somebody who may sign; then this check passes."
@@ -140,11 +101,6 @@ def test_a_failing_check_is_weighed_by_the_judge_where_others_may_have_to_go_on(
     assert played.case is not None
     assert any(fact.bad for fact in played.case.evidence)
     assert play(TESTS_PASS, replace(failing, turn=turn(edited(), message="It is faster now."))).case is None
-
-
-def test_a_failing_check_sends_back_where_no_judge_weighs_it() -> None:
-    world = World(turn=turn(edited(), message=KEY), runner=PYTEST, outcomes={"tests": FAILED})
-    assert play(TESTS_PASS, replace(world, judge=UNREACHABLE)).kind == "gates-failed"
 
 
 def test_an_offer_after_the_required_checks_passed_is_weighed_by_the_judge() -> None:
@@ -168,11 +124,6 @@ def test_advisory_gates_run_after_every_required_one_passed_with_a_deadline_of_t
     )
 
 
-def test_an_advisory_gate_that_fails_keeps_nobody_from_being_done() -> None:
-    played = play(TESTS_PASS, World(runner=PYTEST, gates=(LINT,), outcomes={"lint": FAILED}))
-    assert played.goal.status is GoalStatus.ACHIEVED
-
-
 def test_new_failures_of_an_advisory_gate_are_named_when_the_goal_is_achieved() -> None:
     before = with_goal("all tests pass", baseline=build_gate_baseline([gate_run(LINT)]))
     played = play(before, World(runner=PYTEST, gates=(LINT,), outcomes={"lint": FAILED}))
@@ -188,19 +139,6 @@ def test_an_unapproved_required_gate_leaves_the_goal_unverified_and_says_what_to
     assert "supervisor trust" in played.rest.note
 
 
-def test_an_unapproved_gate_that_only_advises_is_left_alone() -> None:
-    played = play(TESTS_PASS, World(runner=PYTEST, gates=(replace(LINT, approved=False),)))
-    assert played.gates == ("tests",)
-
-
-@pytest.mark.parametrize("mark", ["flaky", "moved"])
-def test_a_pass_that_shows_less_than_it_seems_is_for_the_judge(mark: str) -> None:
-    world = World(runner=PYTEST, runs={"tests": {mark: True}}, judge=judged(incomplete()))
-    played = play(TESTS_PASS, world)
-    assert played.kind == "incomplete"
-    assert played.case is not None
-
-
 OWN_PASS = ran("pytest -q", output="5 passed in 0.1s")
 OWN_FAILURE = ran("pytest -q", 1, output="1 failed, 4 passed in 0.1s")
 PASSES = "All tests pass."
@@ -214,12 +152,6 @@ def test_two_runs_that_differ_are_both_shown_and_neither_counts() -> None:
     assert first.goal.asked_to_run == ("disagree:tests",)
     second = again(first, turn=seen, runner=PYTEST, outcomes={"tests": FAILED})
     assert second.goal.status is GoalStatus.UNVERIFIED
-
-
-def test_a_failure_after_an_edit_is_no_disagreement() -> None:
-    seen = turn(OWN_PASS, edited(), message=PASSES)
-    played = play(TESTS_PASS, World(turn=seen, runner=PYTEST, outcomes={"tests": FAILED}))
-    assert played.kind == "gates-failed"
 
 
 def test_a_pass_of_ours_against_the_agents_own_failure_is_for_the_judge() -> None:
@@ -254,11 +186,6 @@ def test_without_a_goal_configured_gates_run_only_where_the_user_wants_it() -> N
     assert sent.kind == "gates-failed"
 
 
-def test_without_a_goal_an_unapproved_gate_never_runs() -> None:
-    own = replace(LINT, required=True, approved=False)
-    assert play(session(), World(gates=(own,)), settings=EAGER).gates == ()
-
-
 def test_without_a_goal_a_skipped_test_under_a_claim_is_for_the_judge_and_not_certain() -> None:
     seen = turn(edited("tests/test_a.py"), OWN_PASS, message=PASSES)
     world = World(turn=seen, findings=(SKIPPED,), judge=judged(incomplete()))
@@ -266,11 +193,6 @@ def test_without_a_goal_a_skipped_test_under_a_claim_is_for_the_judge_and_not_ce
     assert played.case is not None
     assert "tests/test_a.py:12" in played.case.suspicion
     assert played.kind == "checks-changed"
-
-
-def test_without_a_goal_a_true_claim_after_an_edited_test_rests() -> None:
-    seen = turn(edited("tests/test_a.py"), OWN_PASS, message=PASSES)
-    assert play(session(), World(turn=seen)).kind is RestReason.CLEAN
 
 
 # --- Proof by execution -------------------------------------------------------------------------------------
@@ -299,12 +221,6 @@ def test_what_the_goal_asks_to_change_is_weighed_and_not_sent_back() -> None:
     assert played.goal.status is GoalStatus.ACHIEVED
 
 
-def test_tests_that_changed_and_hide_nothing_are_no_reason_to_ask_anybody() -> None:
-    cleared = CheckComparison(now=NOW, files=("t.py",), old=NOW)
-    played = play(TESTS_PASS, World(runner=PYTEST, comparisons=(cleared,)))
-    assert played.goal.status is GoalStatus.ACHIEVED
-
-
 def test_a_failing_test_that_passes_now_is_proof_though_the_agent_ran_nothing() -> None:
     repaired = CheckComparison(now=NOW, old=NOW, base=BEFORE)
     goal = with_goal("fix the failing test")
@@ -325,31 +241,6 @@ def test_approved_tests_join_a_goal_in_prose_and_their_old_version_is_run() -> N
     second = again(first, gates=(JOINING,), comparisons=(HIDDEN,), judge=judged(complete("E1")))
     assert second.case is not None
     assert second.goal.status is GoalStatus.ACTIVE, "the judge did not weigh the change"
-
-
-def test_new_tests_that_pass_on_the_old_code_are_shown_to_the_judge() -> None:
-    two, three = replace(NOW, executed=2), replace(NOW, executed=3)
-    idle = CheckComparison(now=three, files=("t.py",), old=two, base=two, fresh=three)
-    shown = play(PROSE, World(gates=(JOINING,), comparisons=(idle,), judge=UNREACHABLE))
-    assert shown.case is not None
-    said = "t.py: what was added passes on the old code, too: it shows nothing new"
-    assert [one.fact for one in shown.case.evidence if one.source is Source.CHANGE] == [said]
-    for showing in (replace(idle, fresh=BEFORE), replace(idle, fresh=two)):
-        seen = play(PROSE, World(gates=(JOINING,), comparisons=(showing,), judge=UNREACHABLE))
-        assert seen.case is not None
-        assert [one for one in seen.case.evidence if one.source is Source.CHANGE] == []
-
-
-def test_tests_that_lost_their_approval_by_a_change_are_shown() -> None:
-    changed = replace(PYTEST, changed=True, why="from Makefile")
-    shown = play(PROSE, World(gates=(changed,), judge=UNREACHABLE))
-    assert shown.case is not None
-    (fact,) = (one.fact for one in shown.case.evidence if one.source is Source.CHANGE)
-    assert fact == "`pytest -q`: was changed since you approved it, so it was not run (from Makefile)"
-    repair = play(with_goal("minus works as its name says"), World(gates=(changed,)))
-    assert repair.goal.status is GoalStatus.UNVERIFIED
-    typed = play(with_goal("tests pass", checks=(PYTEST.command,)), World(gates=(changed,)))
-    assert typed.goal.status is GoalStatus.ACHIEVED, "the user typed the very command"
 
 
 def test_a_silenced_linter_bears_on_a_goal_of_the_linter_alone() -> None:

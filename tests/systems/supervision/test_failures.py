@@ -98,11 +98,6 @@ async def test_an_achieved_goal_that_cannot_be_saved_is_not_announced(fakes: Fak
     assert fakes.state() == with_goal()
 
 
-async def test_a_stop_that_needs_no_state_is_let_go_on_a_full_disk(fakes: Fakes) -> None:
-    fakes.store.full = True
-    assert (await fakes.rest(read_only=True)).reason is RestReason.PLAN_MODE
-
-
 @pytest.mark.parametrize("typed", ["all tests pass", "clear", "pause", ""])
 async def test_a_command_that_cannot_be_saved_is_refused_with_what_to_type(fakes: Fakes, typed: str) -> None:
     fakes.store.save(with_goal())
@@ -160,15 +155,3 @@ async def test_a_record_that_cannot_be_written_breaks_nothing(fakes: Fakes) -> N
     ended = SessionEnded(key=KEY, project=PROJECT, reason="clear")
     assert await fakes.tell(ended) == NoReply()
     assert fakes.story() == []
-
-
-async def test_a_record_that_cannot_be_written_hides_no_letting_go(fakes: Fakes) -> None:
-    fakes.log.full = True
-    fakes.store.save(with_goal())
-    fakes.judge.hold()
-    task = asyncio.create_task(fakes.supervisor.tell(stopped()))
-    async with asyncio.timeout(LIMIT):
-        await fakes.judge.asked.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task

@@ -100,12 +100,6 @@ def test_a_long_text_of_many_lines_is_one_bounded_line() -> None:
     assert len(fact.fact) < 400
 
 
-def test_a_task_that_is_on_the_hosts_own_list_too_is_told_once() -> None:
-    (fact,) = facts(TWO, talk(".", todos=todos("Parse  Comments", "write the docs again")))
-    assert "T2" in fact.fact
-    assert len(facts(TWO, talk(".", todos=todos("parse comments", done=True)))) == 2
-
-
 def test_the_newest_notes_of_being_stuck_are_told_and_other_notes_are_not() -> None:
     journal = Journal()
     for number in range(MAX_STUCK_NOTES + 2):
@@ -159,13 +153,6 @@ def test_text_addressed_to_the_judge_is_found(journal: Journal) -> None:
     assert found.own
 
 
-def test_it_is_no_obstacle_when_its_task_is_completed() -> None:
-    journal, _ = rules.set_task_status(planned((ORDER, REMAINING)), "T1", DONE)
-    project_state = ProjectState(tree=TREE, rubric=RUBRIC, changed=())
-    known = gather_evidence(told(journal, talk("Done.")), (), project_state).evidence
-    assert [fact for fact in known if fact.source is Source.STEERING] == []
-
-
 # --- rules ---
 
 
@@ -178,29 +165,6 @@ def findings(journal: Journal, seen: Turn | None = None, *, goal: bool = False) 
 def test_a_task_that_could_be_done_now_is_a_reason_to_look_and_never_certain(*, goal: bool) -> None:
     assert findings(Journal(), goal=goal) == []
     assert findings(TWO, goal=goal) == [("stopped-with-todos", False)]
-
-
-NOT_NOW = {
-    "blocked": planned(("a", BLOCKED)),
-    "waiting for a blocked one": rules.add_task_dependency(
-        planned(("a", REMAINING), ("b", BLOCKED)), "T1", "T2"
-    )[0],
-    "put off": rules.set_task_priority(planned(("a", REMAINING)), "T1", Priority.BACKLOG)[0],
-    "completed": planned(("a", DONE)),
-}
-
-
-@pytest.mark.parametrize("why", NOT_NOW)
-def test_what_cannot_or_need_not_be_done_now_raises_no_suspicion(why: str) -> None:
-    assert findings(NOT_NOW[why]) == []
-
-
-def test_a_turn_that_changed_nothing_raises_no_suspicion() -> None:
-    assert findings(TWO, talk("It is a parser.")) == []
-
-
-def test_what_the_host_itself_lists_is_as_certain_as_before() -> None:
-    assert ("stopped-with-todos", True) in findings(TWO, turn(todos=todos("write the docs")))
 
 
 def test_the_suspicion_names_what_could_be_done() -> None:

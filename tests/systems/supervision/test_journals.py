@@ -15,15 +15,13 @@ from msgspec.structs import replace
 from sidecar.kernel.effects import NoReply, RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import SessionDeleted, SessionOrigin
-from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.journal import Journal, NoteKind, Task, TaskStatus
 from sidecar.kernel.log import EventFilter, JournalChanged
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.session_store import JournalFiles
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.policy import journal as rules
-from sidecar.systems.iteration.policy.journal import JournalError
-from support.cases import ASKING, KEY, PROJECT, complete, incomplete, stopped, turn, with_goal
+from support.cases import ASKING, KEY, PROJECT, complete, incomplete, stopped, with_goal
 from support.fakes import LIMIT, Fakes, prompt, started
 from support.memory_stores import FixedConfiguration, ManualClock, MemoryEventLog, MemoryJournals
 
@@ -58,13 +56,6 @@ def test_a_session_without_a_journal_has_an_empty_one_and_nothing_is_written_by_
     store = MemoryJournals()
     assert SessionJournals(store).of(KEY) == Journal()
     assert store.load(KEY) is None
-
-
-def test_a_refused_change_leaves_the_journal_and_writes_nothing(tmp_path: Path) -> None:
-    journals = SessionJournals(JournalFiles(tmp_path))
-    with pytest.raises(JournalError):
-        journals.change(KEY, lambda journal: rules.set_task_status(journal, "T1", TaskStatus.COMPLETED))
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_change_that_changes_nothing_is_not_written(tmp_path: Path) -> None:
@@ -167,28 +158,6 @@ async def test_a_judge_hears_of_open_tasks_and_of_what_the_agent_is_stuck_at(fak
     ]
 
 
-async def test_what_was_stuck_before_the_agent_was_sent_back_is_not_told_again(fakes: Fakes) -> None:
-    fakes.store.save(with_goal())
-    await fakes.tell(prompt())
-    fakes.journals.save(KEY, stuck(Journal(), "no network", fakes.clock.now()))
-    fakes.judge.script(incomplete("a"), incomplete("b"))
-    fakes.transcripts.script(turn(), turn(last_message_id="m2"))
-    fakes.clock.advance(1.0)
-    first = await fakes.sent_back()
-    fakes.transcripts.arrived.append(first.feedback.id)
-    await fakes.sent_back()
-    told = [["journal" in fact.fact for fact in case.evidence] for case in fakes.judge.cases]
-    assert [any(one) for one in told] == [True, False]
-
-
-async def test_a_journal_of_another_session_is_not_heard(fakes: Fakes) -> None:
-    fakes.store.save(with_goal())
-    fakes.journals.save(OTHER, PLAN)
-    fakes.judge.script(incomplete())
-    await fakes.sent_back()
-    assert "journal" not in repr(fakes.judge.cases[0].evidence)
-
-
 async def test_neither_agent_nor_judge_nor_record_see_a_secret_that_stands_in_a_journal(fakes: Fakes) -> None:
     secret = "s3cr3t-value-of-a-token"
     plan, _ = rules.add_tasks(Journal(), [(f"rotate {secret}", TaskStatus.REMAINING)])
@@ -220,14 +189,6 @@ async def test_open_tasks_without_a_goal_raise_a_suspicion_and_send_nobody_back_
     assert (rest.reason, rest.note, entry.rule) == (RestReason.UNJUDGED, "", "stopped-with-todos")
 
 
-async def test_a_session_called_complete_leaves_the_goal_as_it_is(fakes: Fakes) -> None:
-    fakes.store.save(with_goal())
-    fakes.journals.save(KEY, rules.mark_session_complete(Journal(), fakes.clock.now()))
-    fakes.judge.script(incomplete())
-    await fakes.sent_back()
-    assert fakes.goal().status is GoalStatus.ACTIVE
-
-
 # --- sessions ---
 
 
@@ -249,27 +210,6 @@ async def test_a_fork_goes_on_with_a_copy_and_leaves_its_parents_journal_alone(f
         OTHER, lambda now: rules.set_task_status(now, "T1", TaskStatus.COMPLETED)
     )
     assert fakes.journals.load(KEY) == replace(PLAN, revision=1)
-
-
-async def test_a_fork_that_has_written_already_keeps_what_it_has(fakes: Fakes) -> None:
-    own, _ = rules.add_tasks(Journal(), [("own", TaskStatus.REMAINING)])
-    fakes.store.save(with_goal())
-    fakes.journals.save(KEY, PLAN)
-    fakes.journals.save(OTHER, own)
-    await fakes.tell(started(SessionOrigin.RESUME, host_pid=PID))
-    await fakes.tell(prompt(key=OTHER, host_pid=PID))
-    assert fakes.journals.load(OTHER) == replace(own, revision=1)
-
-
-async def test_a_resumed_session_has_its_own_journal_and_a_cleared_one_begins_without(fakes: Fakes) -> None:
-    fakes.store.save(with_goal())
-    fakes.journals.save(KEY, PLAN)
-    await fakes.tell(started(SessionOrigin.RESUME, host_pid=PID))
-    await fakes.tell(prompt(host_pid=PID))
-    assert fakes.journals.load(KEY) == replace(PLAN, revision=1)
-    await fakes.tell(started(SessionOrigin.CLEAR, key=OTHER, host_pid=PID))
-    await fakes.tell(prompt(key=OTHER, host_pid=PID))
-    assert fakes.journals.load(OTHER) is None
 
 
 @pytest.mark.parametrize("error", BROKEN, ids=lambda error: type(error).__name__)

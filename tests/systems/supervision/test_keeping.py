@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from sidecar.kernel.effects import Rest, RestReason
+from sidecar.kernel.effects import Rest
 from sidecar.kernel.events import GatesRan, JudgeAnswered, ProjectState, SessionDeleted, TurnRead
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import CONTINUE_DECISION, RecordedStop
@@ -19,12 +19,10 @@ from support.cases import (
     PROJECT,
     PYTEST,
     RUBRIC,
-    UNREACHABLE,
     edited,
     incomplete,
     ran,
     stopped,
-    talk,
     task,
     turn,
     with_goal,
@@ -107,23 +105,6 @@ async def test_a_stop_whose_turn_nobody_read_is_not_kept(fakes: Fakes, fields: d
     assert await settled(fakes) == ()
 
 
-async def test_a_stop_that_skip_rules_let_go_is_not_kept(fakes: Fakes) -> None:
-    fakes.transcripts.script(talk())
-    assert (await fakes.rest()).reason is RestReason.TALK
-    assert await settled(fakes) == ()
-
-
-async def test_a_stop_whose_judging_was_cut_off_is_not_kept(fakes: Fakes) -> None:
-    await fakes.reply(command("the parser accepts comments"))
-    fakes.transcripts.script(turn())
-    fakes.judge.hold()
-    judging = asyncio.create_task(fakes.tell(stopped()))
-    await fakes.judge.asked.wait()
-    await fakes.tell(command("clear"))
-    await judging
-    assert await settled(fakes) == ()
-
-
 async def test_a_stop_that_took_too_long_is_not_kept(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
     fakes.store.save(with_goal())
     fakes.judge.hold()
@@ -165,12 +146,3 @@ async def test_what_cannot_be_kept_is_logged_and_nothing_else(caplog: pytest.Log
     assert await settled(fakes) == ()
     assert "the stop could not be kept: [Errno 28] No space left on device" in caplog.text
     assert "kept" not in sent.note
-
-
-async def test_a_judge_out_of_reach_is_kept_as_such(fakes: Fakes) -> None:
-    await fakes.reply(command("the parser accepts comments"))
-    fakes.transcripts.script(turn())
-    fakes.judge.script(UNREACHABLE)
-    assert (await fakes.rest()).reason is RestReason.UNJUDGED
-    (stop,) = await settled(fakes)
-    assert stop.heard[-1].fact == UNREACHABLE

@@ -176,16 +176,6 @@ async def test_a_prompt_that_is_queued_meanwhile_ends_the_judging_at_the_next_gl
     assert fakes.state().judged == ""
 
 
-async def test_nothing_runs_on_once_the_stop_is_ruled(fakes: Fakes) -> None:
-    async with judging(fakes) as older:
-        fakes.judge.released.set()
-        await older
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        ended = await asyncio.gather(*left, return_exceptions=True)
-    assert all(isinstance(end, asyncio.CancelledError) for end in ended)
-    assert fakes.story() == ["stop: achieved"]
-
-
 @pytest.mark.proves("Claude Code")
 @pytest.mark.parametrize("at_work", [judging, checking], ids=["judge", "gate"])
 async def test_when_the_host_lets_go_all_work_ends_and_the_record_says_so(
@@ -202,38 +192,6 @@ async def test_when_the_host_lets_go_all_work_ends_and_the_record_says_so(
     assert fakes.state() == before
 
 
-async def test_after_the_host_let_go_the_same_message_is_judged_anew(fakes: Fakes) -> None:
-    async with judging(fakes) as older:
-        older.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await older
-    fakes.judge.released.set()
-    assert (await fakes.rest()).reason is RestReason.ACHIEVED
-
-
-async def test_the_newer_of_two_stops_is_the_one_that_counts(fakes: Fakes) -> None:
-    async with judging(fakes) as older:
-        fakes.judge.asked.clear()
-        newer = asyncio.create_task(fakes.supervisor.tell(stopped()))
-        await fakes.judge.asked.wait()
-        fakes.judge.released.set()
-        answer = await newer
-        assert await older == Rest(reason=RestReason.SUPERSEDED)
-    assert isinstance(answer, Rest)
-    assert answer.reason is RestReason.ACHIEVED
-
-
-async def test_an_event_of_another_session_is_nothing_newer(fakes: Fakes) -> None:
-    other = SessionKey(host=KEY.host, id="s2")
-    async with judging(fakes) as older:
-        await fakes.tell(prompt(key=other))
-        await fakes.tell(command("clear", key=other))
-        fakes.judge.released.set()
-        answer = await older
-    assert isinstance(answer, Rest)
-    assert answer.reason is RestReason.ACHIEVED
-
-
 async def test_a_session_that_nothing_runs_for_cannot_be_superseded() -> None:
     generations = RunningJudgings()
     generations.supersede(KEY)
@@ -245,15 +203,6 @@ async def test_a_session_that_nothing_runs_for_cannot_be_superseded() -> None:
         assert await generations.judge(KEY, work()) == "done"
         generations.supersede(KEY)
         assert await generations.judge(KEY, work()) == "done"
-
-
-async def test_work_that_fails_says_so_to_whoever_asked() -> None:
-    async def work() -> None:
-        raise LookupError("a fault of ours")
-
-    async with asyncio.timeout(LIMIT):
-        with pytest.raises(LookupError):
-            await RunningJudgings().judge(KEY, work())
 
 
 async def test_whoever_is_superseded_learns_why() -> None:

@@ -11,7 +11,7 @@ import pytest
 from sidecar.kernel.effects import NoReply, Rest, RestReason
 from sidecar.kernel.events import AnyHostEvent, CommandTyped, SessionDeleted, SessionOrigin, TurnFailed
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.session import SessionKey
 from support.cases import PROJECT, after, complete, session, stopped, turn
 from support.fakes import LIMIT, FailingStore, Fakes, command, prompt, started
 
@@ -40,36 +40,11 @@ class TestDeleting:
         assert fakes.store.load(KEY) is None
         assert fakes.story(KEY) == ["session-deleted: forgotten"]
 
-    async def test_others_stay(self, fakes: Fakes) -> None:
-        fakes.store.save(USED)
-        fakes.store.save(session(key=OTHER, goal=after(3)))
-        await fakes.tell(deleted())
-        assert fakes.store.known() == (OTHER,)
-
-    async def test_one_that_nobody_knows_is_no_trouble(self, fakes: Fakes) -> None:
-        assert await fakes.tell(deleted()) == NoReply()
-        assert fakes.store.known() == ()
-
     async def test_a_deleted_helper_leaves_its_session_alone(self, fakes: Fakes) -> None:
         fakes.store.save(USED)
         assert await fakes.tell(deleted(subagent=True)) == NoReply()
         assert fakes.state(KEY) == USED
         assert fakes.story(KEY) == []
-
-    async def test_what_was_kept_for_its_turn_is_given_back(self, fakes: Fakes) -> None:
-        await fakes.tell(prompt(key=KEY))
-        await fakes.rest(key=KEY)
-        assert fakes.workspace.kept == ["s1"]
-        await fakes.tell(deleted())
-        assert fakes.workspace.returned == ["s1"]
-
-    async def test_a_session_of_the_same_name_begins_afresh(self, fakes: Fakes) -> None:
-        fakes.store.save(USED)
-        await fakes.tell(started(SessionOrigin.RESUME, key=KEY))
-        await fakes.tell(deleted())
-        await fakes.tell(prompt(key=KEY))
-        now = fakes.clock.now()
-        assert fakes.state(KEY) == Session(key=KEY, project=PROJECT, active_since=now, seen_at=now)
 
     async def test_deleting_ends_the_judging_and_nothing_is_kept_of_it(self, fakes: Fakes) -> None:
         fakes.store.save(session(key=KEY, goal=after(0)))
@@ -111,14 +86,6 @@ class TestOneProcess:
         assert fakes.state(OTHER).goal is None
         assert fakes.state(KEY) == mine
 
-    async def test_two_sessions_have_their_own_goals_and_budgets(self, fakes: Fakes) -> None:
-        for key, condition in ((KEY, "one"), (OTHER, "two")):
-            await fakes.tell(started(SessionOrigin.STARTUP, key=key))
-            await fakes.reply(command(condition, key=key))
-        await fakes.reply(command("clear", key=KEY))
-        assert (fakes.goal(KEY).status, fakes.goal(KEY).condition) == (GoalStatus.CLEARED, "one")
-        assert (fakes.goal(OTHER).status, fakes.goal(OTHER).condition) == (GoalStatus.ACTIVE, "two")
-
     async def test_a_session_of_an_earlier_process_goes_on_with_its_goal_and_counts_anew(
         self, fakes: Fakes
     ) -> None:
@@ -127,11 +94,6 @@ class TestOneProcess:
         await fakes.tell(prompt(key=KEY))
         assert greeting == NoReply(note=f"Supervisor: goal active: {CONDITION}")
         assert fakes.goal(KEY) == after(0, lifetime=42)
-
-    async def test_the_same_id_in_another_host_is_another_session(self, fakes: Fakes) -> None:
-        fakes.store.save(USED)
-        await fakes.tell(prompt(key=SessionKey("claude-code", KEY.id)))
-        assert fakes.state(SessionKey("claude-code", KEY.id)).goal is None
 
 
 class TestHelpers:

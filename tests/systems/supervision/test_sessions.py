@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.kernel.effects import NoReply, RestReason
+from sidecar.kernel.effects import NoReply
 from sidecar.kernel.events import AnyHostEvent, SessionEnded, SessionOrigin, TurnFailed
 from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.kernel.settings import Settings
 from sidecar.systems.supervision import sessions
-from support.cases import KEY, PROJECT, after, incomplete, said, session, stopped, turn, with_goal
+from support.cases import KEY, PROJECT, after, said, session, stopped, with_goal
 from support.fakes import Fakes, command, prompt, started
-from support.memory_stores import FixedConfiguration
 
 OLD, NEW = KEY, SessionKey(host=KEY.host, id="s2")
 PID = 4711
@@ -56,41 +54,10 @@ async def test_a_goal_that_is_not_active_greets_nobody(fakes: Fakes, status: Goa
     assert await fakes.tell(started(SessionOrigin.RESUME, host_pid=PID)) == NoReply()
 
 
-async def test_a_resumed_session_goes_on_with_its_goal_and_counts_anew(fakes: Fakes) -> None:
-    fakes.store.save(USED)
-    await tell(fakes, started(SessionOrigin.RESUME, host_pid=PID), prompt(host_pid=PID))
-    assert fakes.goal() == after(0, lifetime=42)
-    assert (fakes.state().retry, fakes.state().stalls) == (20, 0)
-
-
-async def test_a_resumed_session_counts_anew_once(fakes: Fakes) -> None:
-    fakes.store.save(with_goal())
-    fakes.judge.script(incomplete("a"), incomplete("b"), incomplete("c"))
-    fakes.transcripts.script(*(turn(last_message_id=f"m{number}") for number in range(3)))
-    await tell(fakes, started(SessionOrigin.RESUME, host_pid=PID))
-    for number in (1, 2, 3):
-        answer = await fakes.sent_back(host_pid=PID)
-        assert answer.feedback.number == number
-        fakes.transcripts.arrived.append(answer.feedback.id)
-
-
-async def test_the_resume_itself_changes_nothing_yet(fakes: Fakes) -> None:
-    fakes.store.save(USED)
-    await tell(fakes, started(SessionOrigin.RESUME, host_pid=PID))
-    assert fakes.state() == USED
-
-
 async def test_a_compacted_session_counts_on(fakes: Fakes) -> None:
     fakes.store.save(USED)
     await tell(fakes, started(SessionOrigin.COMPACT, host_pid=PID), prompt(host_pid=PID))
     assert fakes.goal() == USED.goal
-
-
-async def test_a_resumed_goal_is_paused_where_the_user_wants_that() -> None:
-    fakes = Fakes(configuration=FixedConfiguration(Settings(resume_paused=True)))
-    fakes.store.save(USED)
-    await tell(fakes, started(SessionOrigin.RESUME, host_pid=PID), prompt(host_pid=PID))
-    assert fakes.goal().status is GoalStatus.PAUSED
 
 
 async def test_a_cleared_conversation_is_a_fresh_session_without_a_goal(fakes: Fakes) -> None:
@@ -150,13 +117,6 @@ async def test_a_parent_that_was_forked_counts_on_where_it_goes_on_itself(fakes:
     assert fakes.goal(OLD) == USED.goal
 
 
-async def test_what_happens_to_a_fork_does_not_touch_its_parent(fakes: Fakes) -> None:
-    fakes.store.save(USED)
-    await tell(fakes, started(SessionOrigin.RESUME, host_pid=PID), prompt(key=NEW, host_pid=PID))
-    await tell(fakes, command("clear", key=NEW, host_pid=PID))
-    assert (fakes.goal(NEW).status, fakes.state(OLD)) == (GoalStatus.CLEARED, USED)
-
-
 async def test_a_continuation_on_its_way_to_the_parent_is_not_the_forks(fakes: Fakes) -> None:
     fakes.store.save(session(goal=after(3), pending=said()))
     await tell(fakes, started(SessionOrigin.RESUME, host_pid=PID), prompt(key=NEW, host_pid=PID))
@@ -167,22 +127,6 @@ async def test_a_continuation_on_its_way_to_the_parent_is_not_the_forks(fakes: F
 async def test_a_session_that_appears_in_another_process_is_nobodys_fork(fakes: Fakes) -> None:
     fakes.store.save(USED)
     await tell(fakes, prompt(host_pid=PID), prompt(key=NEW, host_pid=PID + 1))
-    assert goal_of(fakes, NEW) is None
-
-
-async def test_without_a_process_nobody_is_anybodys_fork(fakes: Fakes) -> None:
-    fakes.store.save(USED)
-    await tell(fakes, prompt(), prompt(key=NEW))
-    assert goal_of(fakes, NEW) is None
-
-
-async def test_a_fork_of_a_session_that_was_never_saved_starts_afresh(fakes: Fakes) -> None:
-    await tell(fakes, started(SessionOrigin.STARTUP, host_pid=PID), prompt(key=NEW, host_pid=PID))
-    assert goal_of(fakes, NEW) is None
-
-
-async def test_an_unknown_session_that_is_resumed_in_a_new_process_starts_afresh(fakes: Fakes) -> None:
-    await tell(fakes, started(SessionOrigin.RESUME, key=NEW, host_pid=PID), prompt(key=NEW, host_pid=PID))
     assert goal_of(fakes, NEW) is None
 
 
@@ -226,9 +170,3 @@ async def test_the_session_seen_last_comes_first(fakes: Fakes) -> None:
     fakes.clock.advance(1)
     await tell(fakes, prompt(key=NEW))
     assert fakes.store.known() == (NEW, OLD)
-
-
-async def test_a_talking_fork_is_let_go_like_any_other(fakes: Fakes) -> None:
-    fakes.store.save(session())
-    await tell(fakes, prompt(host_pid=PID))
-    assert (await fakes.rest(key=NEW, host_pid=PID)).reason is RestReason.CLEAN

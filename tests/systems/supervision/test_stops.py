@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from sidecar.kernel.changes import FileChange, ProjectChanges, RepositoryState
-from sidecar.kernel.effects import Continue, NoReply, RestReason
+from sidecar.kernel.changes import FileChange, ProjectChanges
+from sidecar.kernel.effects import NoReply, RestReason
 from sidecar.kernel.events import BackgroundActivity, JudgeFailed
-from sidecar.kernel.gate import GateRun
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.session import SessionKey
-from sidecar.kernel.settings import GateSettings, Settings
-from sidecar.kernel.turn import CallOutcome, ToolAction
+from sidecar.kernel.settings import GateSettings
 from sidecar.platform.session_store import SessionFiles
 from support.cases import (
     KEY,
     PYTEST,
     UNREACHABLE,
-    called,
     complete,
-    edited,
     incomplete,
     ran,
     stopped,
@@ -33,9 +25,9 @@ from support.cases import (
     turn,
     with_goal,
 )
-from support.fakes import LIMIT, Fakes
+from support.fakes import Fakes
 from support.logs import event_log
-from support.memory_stores import FixedConfiguration, LoggedRecord
+from support.memory_stores import LoggedRecord
 from support.scripted_gates import FAILED, PASSED
 
 LIE = turn(ran("pytest", 1), message="All tests pass.", last_message_id="m1")
@@ -128,18 +120,6 @@ async def test_a_continuation_that_never_arrived_is_given_back(fakes: Fakes) -> 
     assert second.feedback.id != first.feedback.id
 
 
-async def test_tokens_are_counted_from_where_the_last_stop_ended(fakes: Fakes) -> None:
-    fakes.store.save(with_goal())
-    fakes.judge.script(incomplete(), complete())
-    fakes.transcripts.script(
-        turn(last_message_id="m1", tokens=5, position=100), turn(last_message_id="m2", tokens=7, position=200)
-    )
-    await fakes.sent_back()
-    await fakes.rest()
-    assert [counted_to for _, counted_to in fakes.transcripts.reads] == [0, 100]
-    assert (fakes.goal().spent.tokens, fakes.state().counted_to) == (12, 200)
-
-
 UNTOUCHED = {
     RestReason.SUBAGENT: {"subagent": True},
     RestReason.PLAN_MODE: {"read_only": True},
@@ -153,12 +133,6 @@ async def test_a_stop_that_is_none_of_our_business_leaves_no_trace_in_the_state(
     assert (await fakes.rest(**UNTOUCHED[reason])).reason is reason
     assert fakes.store.load(KEY) is None
     assert fakes.story() == [f"stop: {reason}"]
-
-
-async def test_a_paused_goal_is_left_alone(fakes: Fakes) -> None:
-    fakes.store.save(with_goal(status=GoalStatus.PAUSED))
-    assert (await fakes.rest()).reason is RestReason.PAUSED
-    assert fakes.state() == with_goal(status=GoalStatus.PAUSED)
 
 
 async def test_our_own_judges_and_workers_are_not_even_written_down(fakes: Fakes) -> None:
@@ -179,52 +153,12 @@ async def test_switched_off_nothing_is_judged_and_the_record_says_for_whom(
     await fakes.sent_back()
 
 
-async def test_in_shadow_mode_the_record_says_what_would_have_been_said() -> None:
-    fakes = Fakes(configuration=FixedConfiguration(Settings(mode="shadow")))
-    fakes.transcripts.script(LIE)
-    assert (await fakes.rest()).reason is RestReason.SHADOW
-    (entry,) = fakes.record.read(KEY)
-    assert entry.detail.startswith("would have sent back: false-complete: ")
-    assert fakes.state().pending is None
-
-
 async def test_a_judge_that_fails_leaves_the_goal_active_and_everyone_can_see_why(fakes: Fakes) -> None:
     fakes.store.save(with_goal())
     fakes.judge.script(UNREACHABLE)
     answer = await fakes.rest()
     assert answer.note.startswith("Supervisor: this stop was not judged: no backend can be reached")
     assert (fakes.goal().status, fakes.goal().unjudged) == (GoalStatus.ACTIVE, "no backend can be reached")
-
-
-async def test_a_question_that_is_open_lets_the_agent_wait(fakes: Fakes) -> None:
-    fakes.store.save(with_goal())
-    fakes.transcripts.script(turn(called(ToolAction.ASK, CallOutcome.PENDING)))
-    assert (await fakes.rest()).reason is RestReason.QUESTION
-
-
-async def test_a_prompt_that_was_queued_before_the_ruling_keeps_the_continuation_back(fakes: Fakes) -> None:
-    fakes.transcripts.script(LIE)
-    fakes.transcripts.waits = True
-    assert (await fakes.rest()).reason is RestReason.QUEUED
-    assert fakes.store.load(KEY) is None
-
-
-async def test_two_sessions_do_not_disturb_each_other(fakes: Fakes) -> None:
-    one, other = KEY, SessionKey(host=KEY.host, id="s2")
-    fakes.store.save(with_goal())
-    fakes.judge.hold()
-    fakes.judge.script(incomplete())
-    fakes.transcripts.script(LIE, session="s2")
-    async with asyncio.timeout(LIMIT):
-        first = asyncio.create_task(fakes.supervisor.tell(stopped(key=one)))
-        await fakes.judge.asked.wait()
-        second = await fakes.tell(stopped(key=other))
-        fakes.judge.released.set()
-        answer = await first
-    assert isinstance(answer, Continue)
-    assert isinstance(second, Continue)
-    assert answer.feedback.id != second.feedback.id
-    assert (fakes.state(one).goal is None, fakes.state(other).goal is None) == (False, True)
 
 
 async def test_a_secret_of_the_session_reaches_no_judge(fakes: Fakes) -> None:
@@ -244,21 +178,6 @@ async def test_the_record_says_what_a_judgement_cost(fakes: Fakes) -> None:
     assert (entry.stage, entry.judge_tokens) == ("judge", 12)
 
 
-async def test_the_record_says_of_a_gate_that_it_was_cached_or_flaky(
-    fakes: Fakes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = fakes.gates.run
-
-    async def remembered(*asked: Any) -> tuple[GateRun, ...]:
-        return tuple(replace(run, cached=True, flaky=True) for run in await real(*asked))
-
-    fakes.gates.script("make", PASSED)
-    monkeypatch.setattr(fakes.gates, "run", remembered)
-    fakes.store.save(with_goal(checks=("make",)))
-    await fakes.tell(stopped())
-    assert fakes.record.read(KEY)[0].gates == ("check:1: passed (cached, flaky)",)
-
-
 async def test_a_file_that_was_claimed_and_is_not_there_is_sent_back(fakes: Fakes) -> None:
     fakes.store.save(with_goal())
     fakes.workspace.missing = {"docs/usage.md", "NOTES.md"}
@@ -267,33 +186,6 @@ async def test_a_file_that_was_claimed_and_is_not_there_is_sent_back(fakes: Fake
     assert answer.feedback.missing == (
         "you say \u201cI added docs/usage.md with an explanation.\u201d: there is no docs/usage.md",
     )
-
-
-async def test_a_manifest_as_it_was_is_sent_back(fakes: Fakes) -> None:
-    fakes.store.save(with_goal())
-    fakes.workspace.tracked, fakes.workspace.known = {"package.json"}, RepositoryState()
-    fakes.transcripts.script(turn(edited(), message="I added zod to `package.json`."))
-    (manifest,) = (await fakes.sent_back()).feedback.missing
-    assert "package.json has not changed" in manifest
-
-
-async def test_without_a_repository_nobody_knows_what_is_as_it_was(fakes: Fakes) -> None:
-    fakes.store.save(with_goal())
-    fakes.workspace.tracked = {"package.json"}
-    fakes.transcripts.script(turn(edited(), message="I added zod to `package.json`."))
-    fakes.judge.script(complete())
-    await fakes.rest()
-
-
-async def test_a_file_that_was_claimed_by_its_bare_name_may_stand_in_a_folder(fakes: Fakes) -> None:
-    fakes.store.save(with_goal())
-    fakes.workspace.missing = {"NOTES.md"}
-    fakes.workspace.changes = ProjectChanges(
-        files=(FileChange(path="docs/NOTES.md", after="Notes."), FileChange(path="a.py", after="x = 1\n"))
-    )
-    fakes.transcripts.script(turn(message="I added NOTES.md with an explanation."))
-    fakes.judge.script(complete())
-    assert (await fakes.rest()).reason is RestReason.ACHIEVED
 
 
 async def test_a_file_name_that_is_no_utf_8_keeps_nothing_from_being_judged_and_recorded(
