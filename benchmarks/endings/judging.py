@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -36,6 +35,7 @@ from sidecar.kernel.events import AgentStopped, CommandTyped, JudgeAnswered
 from sidecar.kernel.evidence import Evidence, Source
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.kernel.log import RecordEntry
+from sidecar.kernel.orders import GoalTerms, goal_order
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
@@ -172,13 +172,11 @@ async def _judged(ending: Ending, folder: Path, gates: Recorded | None) -> Seen:
     supervisor, environment = Supervisor(services), ground.environment(home)
     offered = await services.catalog.list(str(project), environment)
     services.catalog.approve(str(project), [gate for gate in offered.gates if gate.kind is Kind.TESTS])
-    checks = "".join(f" --check {shlex.quote(check)}" for check in ending.checks)
     typed = CommandTyped(
         key=KEY,
         project=str(project),
         environment=environment,
-        name="goal",
-        arguments=f"{ending.goal}{checks}",
+        order=goal_order(GoalTerms(condition=ending.goal, checks=ending.checks)),
         prompt_id="p1",
     )
     reply = await supervisor.tell(typed)

@@ -12,15 +12,15 @@ from typing import Any
 import click
 
 from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
-from sidecar.cli.printing import PREFIX, echo, echo_json
+from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.status import status
 from sidecar.kernel.effects import CommandReply
-from sidecar.kernel.goal_arguments import CLEAR_WORDS
+from sidecar.kernel.errors import CommandRefusal
+from sidecar.kernel.orders import CLEAR_WORDS, GOAL_WORDS, GoalTerms, Order, goal_order, parse_order
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
 from sidecar.systems.supervision.forgetting import ForgetRequest
-from sidecar.systems.supervision.people import CommandRequest, OrderPermission, SessionReport, SwitchRequest
-from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS
+from sidecar.systems.supervision.people import OrderPermission, OrderRequest, SessionReport, SwitchRequest
 
 AGENT_VARIABLES = ("CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER")
 """Environment variables that are set in an agent's shell."""
@@ -70,25 +70,21 @@ def set_(
 ) -> None:
     """Set or replace the goal, as /supervisor:goal does. The next prompt in the host starts the work."""
     words = " ".join(condition).strip()
-    if not words or words.lower() in GOAL_SUBCOMMANDS:
+    if words.lower() in GOAL_WORDS:
         raise click.UsageError(f"{words!r} is no condition. Example: supervisor goal all tests pass")
-    options = [f"--check {_quote_check(check)}" for check in checks]
-    options += [f"--max-minutes {max_minutes}"] if max_minutes else []
-    options += [f"--max-tokens {max_tokens}"] if max_tokens else []
-    _send_order(session, "goal", " ".join([words, *options]))
-
-
-def _quote_check(check: str) -> str:
-    """The check in quotes, as /supervisor:goal parses it."""
-    escaped = check.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    seconds = max_minutes * 60 if max_minutes else None
+    terms = GoalTerms(condition=words, checks=checks, max_seconds=seconds, max_tokens=max_tokens)
+    try:
+        _send_order(session, goal_order(terms))
+    except CommandRefusal as refusal:
+        raise click.ClickException(str(refusal)) from refusal
 
 
 def _make_goal_command(name: str, about: str) -> Callable[..., Any]:
     @goal.command(name=name, help=about)
     @SESSION_OPTION
     def verb(session: str) -> None:
-        _send_order(session, "goal", name)
+        _send_order(session, Order(name="goal", word=name))
 
     return verb
 
@@ -105,11 +101,11 @@ resume = _make_goal_command("resume", "Go on with a paused, stalled or unverifie
 def retry(session: str, number: str, *, as_json: bool) -> None:
     """Show or set the budget of continuations, 1 to 100."""
     if number or not as_json:
-        _send_order(session, "retry", number, silent=as_json)
+        _send_order(session, parse_order("retry", number), silent=as_json)
     if as_json:
         report = call_sidecar("report", session_reference(session), SessionReport)
         if report.budget is None:
-            raise click.ClickException(report.text.removeprefix(PREFIX))
+            raise click.ClickException(report.text)
         echo_json(report.budget)
 
 
@@ -142,16 +138,14 @@ def _command_name() -> str:
     return click.get_current_context().command_path.partition(" ")[2]
 
 
-def _send_order(session: str, name: str, arguments: str, *, silent: bool = False) -> None:
+def _send_order(session: str, order: Order, *, silent: bool = False) -> None:
     refuse_agents()
-    order = CommandRequest(
-        who=session_reference(session), name=name, arguments=arguments, environment=dict(os.environ)
-    )
-    reply = call_sidecar("order", order, CommandReply)
+    asked = OrderRequest(who=session_reference(session), order=order, environment=dict(os.environ))
+    reply = call_sidecar("order", asked, CommandReply)
     if reply.refused:
-        raise click.ClickException(reply.text.removeprefix(PREFIX))
+        raise click.ClickException("\n".join(reply.lines))
     if not silent:
-        echo(reply.text.removeprefix(PREFIX))
+        echo("\n".join(reply.lines))
 
 
 PROJECT_OPTION = click.option("--project", is_flag=True, help="For this folder and what is below it only.")

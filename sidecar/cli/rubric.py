@@ -56,7 +56,7 @@ def show(folder: str, *, as_json: bool) -> None:
     if as_json:
         echo_json(counts)
         return
-    echo("\n".join(escape_unprintable_lines(describe_rubric(counts, folder))))
+    echo("\n".join(escape_unprintable_lines("\n".join(describe_rubric(counts, folder)))))
     saved = RubricFiles(_default_path(), os.environ).load(folder, os.environ)
     same = (saved.origin, saved.criteria, saved.legitimate) == (
         counts.origin,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
@@ -34,6 +35,7 @@ from sidecar.hosts.names import WORKER_MARKER, checked_session_id
 from sidecar.hosts.run_programs import subagent_tool
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author, NoteKind
+from sidecar.kernel.orders import GoalTerms, parse_order
 from sidecar.kernel.runs import (
     RUN_AGENT_VARIABLE,
     RUN_HOST,
@@ -169,11 +171,9 @@ def run(  # noqa: PLR0913 - one for each option
     asked = RunRequest(
         session=checked_session_id(session or f"run-{secrets.token_hex(3)}"),
         project=os.getcwd(),  # noqa: PTH109 - sent as text
-        goal=goal.strip(),
+        goal=_goal_terms(goal, checks, NO_LIMIT_MINUTES if no_limit else max_minutes),
         spec=Path(spec).name if spec else PROMPT_AS_SPEC if prompt else "",
-        checks=checks,
         most=MAX_AGENTS if no_limit else max_iterations,
-        minutes=NO_LIMIT_MINUTES if no_limit else max_minutes,
         jobs=jobs or 0,
     )
     if not acp and not _program_exists(command[0], asked.project):
@@ -196,6 +196,19 @@ def run(  # noqa: PLR0913 - one for each option
             _forget_session(asked.session)
         os.chdir(folders.run)  # the path of a socket has at most 108 bytes, so use it by its name
         sys.exit(asyncio.run(_run_to_end(wish, folders, show)))
+
+
+def _goal_terms(goal: str, checks: tuple[str, ...], minutes: int | None) -> GoalTerms:
+    """Return the terms that the options name. Raises BadInputError where the condition holds options."""
+    order = parse_order("goal", goal)
+    written = order.goal or GoalTerms(condition="")
+    if goal.strip() and order.word:
+        raise BadInputError("a goal is a condition, and no command: details go into --spec")
+    if order.fault or written != GoalTerms(condition=written.condition):
+        why = order.fault or "--check and the like inside --goal are no words of a condition"
+        raise BadInputError(f"{why}: type them as options of run")
+    checks = tuple(filter(None, map(str.strip, checks)))
+    return replace(written, checks=checks, max_seconds=minutes * 60 if minutes else None)
 
 
 async def _run_to_end(wish: RunOptions, folders: Paths, show: RunView) -> int:

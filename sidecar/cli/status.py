@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
-from sidecar.cli.printing import PREFIX, echo, echo_json, local_time
+from sidecar.cli.printing import echo, echo_json, local_time
 from sidecar.cli.screen import Screen, new_table
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.log import RecordEntry
@@ -53,7 +53,7 @@ def status(session: str, *, exit_code: bool, as_json: bool) -> None:
 
 def _print_report(report: SessionReport) -> None:
     console = Screen(highlight=False)
-    console.print("\n".join(escape_unprintable_lines(report.text.removeprefix(PREFIX))), markup=False)
+    console.print("\n".join(escape_unprintable_lines(report.text)), markup=False)
     for task in journal_lines(report.journal, TASKS_SHOWN, time.time()):
         console.print(Text(task.text, style=task.style), soft_wrap=True)
     if report.off:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 
 import click
 import msgspec
@@ -24,7 +25,6 @@ from sidecar.platform.paths import user_paths
 from sidecar.platform.processes import run_process
 from sidecar.platform.session_store import SessionFiles
 
-JUDGING = "judging: "
 ASK_S = 2.0
 """Seconds for the answer of a sidecar."""
 BESIDE_S = 5.0
@@ -74,6 +74,7 @@ def _judging(key: SessionKey) -> str:
     """Return what is done for the session's stop, "" where none is judged or nobody can say."""
     from sidecar.platform.client import SidecarClient, SidecarError  # noqa: PLC0415 - most lines need neither
     from sidecar.systems.supervision.people import SessionReport, SessionSelector  # noqa: PLC0415
+    from sidecar.systems.supervision.policy.activity import describe_age  # noqa: PLC0415
 
     asked = SessionSelector(session=key.id, host=key.host)
     try:
@@ -81,8 +82,10 @@ def _judging(key: SessionKey) -> str:
         report = client.call("report", asked, SessionReport, seconds=ASK_S)
     except (SidecarError, OSError):
         return ""
-    doing = report.text.rpartition("\n")[2]
-    return clean_line(f"supervisor: {doing.removeprefix(JUDGING)}") if doing.startswith(JUDGING) else ""
+    does = report.activity
+    if does is None or does.state != "judging":
+        return ""
+    return clean_line(f"supervisor: {does.detail}, {describe_age(time.time() - does.since)}")
 
 
 def describe(session: Session) -> str:

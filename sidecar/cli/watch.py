@@ -19,7 +19,7 @@ from rich.text import Text
 
 from sidecar.cli.history import SHORT_ID
 from sidecar.cli.link import call_sidecar
-from sidecar.cli.printing import PREFIX, echo
+from sidecar.cli.printing import echo
 from sidecar.cli.run_keys import typed_keys
 from sidecar.cli.screen import Screen
 from sidecar.cli.status import spending_line
@@ -155,7 +155,7 @@ def session_line(one: SessionSummary, now: float) -> str:
 
 def report_lines(report: SessionReport, now: float) -> Iterator[StyledLine]:
     """Describe the session that is shown: what needs a person, what it does, what was decided."""
-    for text in escape_unprintable_lines(report.text.removeprefix(PREFIX)):
+    for text in escape_unprintable_lines(report.text):
         yield StyledLine(text, "bold")
     for line in (*report.troubles, *report.set_aside):
         yield StyledLine(f"! {clean_line(line)}", "red")

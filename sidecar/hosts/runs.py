@@ -17,6 +17,7 @@ from sidecar.kernel.effects import CommandReply, HostAnswer
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, CommandTyped, PromptSubmitted, SessionEnded
 from sidecar.kernel.events import AnyHostEvent as Event
+from sidecar.kernel.orders import Order
 from sidecar.kernel.runs import RUN_HOST
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.text import strip_control_codes, truncate_middle
@@ -43,8 +44,7 @@ class RunBegunEvent(RunEvent, frozen=True, kw_only=True, tag="begin"):
 class RunTypedEvent(RunEvent, frozen=True, kw_only=True, tag="typed"):
     """A person types one of our commands."""
 
-    name: str
-    arguments: str
+    order: Order
 
 
 class RunStoppedEvent(RunEvent, frozen=True, kw_only=True, tag="stop"):
@@ -89,8 +89,7 @@ class RunCodec:
                     key=key,
                     project=project,
                     environment=given,
-                    name=event.name,
-                    arguments=event.arguments,
+                    order=event.order,
                     prompt_id="",
                 )
             case RunEndedEvent():

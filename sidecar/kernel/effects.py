@@ -145,16 +145,28 @@ class Rest(Struct, frozen=True, kw_only=True):
 
 
 class CommandReply(Struct, frozen=True, kw_only=True):
-    """The answer to a typed command.
+    """The answer to a typed command: a headline, details below it, and notes on what else holds here.
 
-    `work`: the prompt goes on to the model together with `context`; otherwise `text` ends it without a model
-    call.
+    `work`: the prompt goes on to the model together with `context`; otherwise this answer ends it without a
+    model call.
     """
 
-    text: str
+    headline: str
+    details: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     work: bool = False
     context: str = ""
     refused: bool = False
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All of it, as a shell shows it."""
+        return (self.headline, *self.details, *self.notes)
+
+    @property
+    def text(self) -> str:
+        """All of it, as a host shows it among what others say."""
+        return "\n".join(("Supervisor: " + self.headline, *self.details, *self.notes))
 
 
 class ToolCallReply(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from sidecar.kernel.changes import FileDiff, RepositoryState
 from sidecar.kernel.evidence import IntegrityFinding
 from sidecar.kernel.gate import AvailableGates, CheckComparison, GateRun
+from sidecar.kernel.orders import Order
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
@@ -65,14 +66,13 @@ class PromptSubmitted(HostEvent, frozen=True, kw_only=True):
 
 
 class CommandTyped(HostEvent, frozen=True, kw_only=True):
-    """The user typed a Supervisor command.
+    """The user typed a Supervisor command, whose order was parsed by the host's codec.
 
     `prompt_id` makes it idempotent, because hosts report one typed command twice. `origin` says by which
     processes it came, where it was not typed in the host.
     """
 
-    name: str
-    arguments: str
+    order: Order
     prompt_id: str
     origin: str = ""
     transcript: str = ""

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.journal import Journal, Task
+from sidecar.kernel.orders import GoalTerms
 
 RUN_HOST: Final = "run"
 """The host name in session keys of `supervisor run`."""
@@ -20,19 +21,17 @@ MCP_SERVER_NAME: Final = "supervisor"
 class RunRequest(Struct, frozen=True, kw_only=True):
     """What the person requested on the command line.
 
-    `goal` is "" to continue the session's own goal. `spec` is the name of the specification's file. `most` is
-    how many agents may be started in the goal's life, None for as many as the budget of continuations allows.
-    `minutes`: as --max-minutes of a goal. `jobs`: how many agents work at once, each in a worktree of its
+    `goal` without a condition continues the session's own. `spec` is the name of the specification's file.
+    `most` is how many agents may be started in the goal's life, None for as many as the budget of
+    continuations allows. `jobs`: how many agents work at once, each in a worktree of its
     own; 0 for one in the project itself.
     """
 
     session: str
     project: str
-    goal: str = ""
+    goal: GoalTerms = GoalTerms(condition="")
     spec: str = ""
-    checks: tuple[str, ...] = ()
     most: int | None = None
-    minutes: int | None = None
     jobs: int = 0
 
 

@@ -12,7 +12,7 @@ from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter, LoggedEvent
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.masking import SecretMask
-from sidecar.kernel.origin import Ancestry, Process
+from sidecar.kernel.orders import Ancestry, Process
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.platform.steering import FilesInForce

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from sidecar.kernel.origin import Ancestry, Process
+from sidecar.kernel.orders import Ancestry, Process
 
 MAX_ANCESTORS: Final = 64
 """Processes above each other that are read; real chains have fewer than 20."""

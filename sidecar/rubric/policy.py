@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
 
-from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.held_edits import HeldEdit
 from sidecar.kernel.rubric import ConfigurationContents, Criterion, FlawSeverity, Rubric
 from sidecar.kernel.text import clean_line, counted
@@ -73,8 +71,8 @@ def rubric_change_message(rubric: Rubric) -> str:
     return f"Supervisor: the rubric in force changed: {rubric.changed}" if rubric.changed else ""
 
 
-def describe_rubric(rubric: Rubric, project: str) -> str:
-    """Describe what is in force and why, which files were passed over, and what is held."""
+def describe_rubric(rubric: Rubric, project: str) -> tuple[str, ...]:
+    """Describe in lines what is in force and why, which files were passed over, and what is held."""
     counts = ", ".join(
         (
             counted(len(rubric.patterns), "pattern"),
@@ -83,14 +81,18 @@ def describe_rubric(rubric: Rubric, project: str) -> str:
         )
     )
     why = _explain_origin(rubric.origin, project)
-    lines = [
-        f"Supervisor: rubric in force: {clean_line(rubric.origin)} ({why}; {counts})",
-    ]
-    lines += [f"passed over: {clean_line('; '.join(rubric.rejected))}"] if rubric.rejected else []
-    if rubric.held is None:
-        return "\n".join([*lines, "Nothing is held."])
-    return "\n".join(
-        [*lines, f"held: {clean_line(rubric.held.path)}: {rubric.held.summary}. Type {ACCEPT_COMMAND}"]
+    held = rubric.held
+    return tuple(
+        filter(
+            None,
+            (
+                f"rubric in force: {clean_line(rubric.origin)} ({why}; {counts})",
+                "" if not rubric.rejected else f"passed over: {clean_line('; '.join(rubric.rejected))}",
+                f"held: {clean_line(held.path)}: {held.summary}. Type {ACCEPT_COMMAND}"
+                if held
+                else "Nothing is held.",
+            ),
+        )
     )
 
 
@@ -243,26 +245,6 @@ _SECTION: Final = re.compile(r"^## ", re.MULTILINE)
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
 
 
-class RubricCommand(StrEnum):
-    """What can be typed after `/supervisor:rubric`."""
-
-    SHOW = "show"
-    ACCEPT = "accept"
-    EDIT = "edit"
-
-
-def parse_rubric_command(arguments: str) -> RubricCommand:
-    """Return which of them was typed; no word means SHOW. Raises CommandRefusal."""
-    word = arguments.strip().lower()
-    if word in {"", "status"}:
-        return RubricCommand.SHOW
-    if word == "init":
-        return RubricCommand.EDIT
-    if word not in set(RubricCommand):
-        raise CommandRefusal(f"rubric takes nothing, `accept` or `edit`, not {word[:40]!r}")
-    return RubricCommand(word)
-
-
 def new_rubric_text(default: str, project: str = "") -> str:
     """Return a new rubric: the default's criteria below a header for whoever edits it.
 
@@ -280,7 +262,7 @@ def new_rubric_text(default: str, project: str = "") -> str:
 def edit_rubric_answer(path: str, *, made: bool) -> str:
     """Return the answer to a person who wants to edit a project's rubric."""
     begun = f"{path} is there now, begun with the default's criteria" if made else f"the rubric is {path}"
-    return f"Supervisor: {begun}. {EDIT_HINT}"
+    return f"{begun}. {EDIT_HINT}"
 
 
 def find_text_position(text: str, place: int) -> tuple[int, int]:

@@ -30,9 +30,9 @@ from sidecar.systems.supervision.messages import MessageFiles
 from sidecar.systems.supervision.offer import OFFER
 from sidecar.systems.supervision.people import (
     CommandLineService,
-    CommandRequest,
     HeldEditsRequest,
     OrderPermission,
+    OrderRequest,
     SessionSelector,
     SwitchRequest,
 )
@@ -105,7 +105,7 @@ def supervision_methods(built: Supervision) -> Methods:
         return msgspec.json.encode(built.people.report(who))
 
     async def order(params: Raw, peer: Peer) -> bytes:
-        asked = read_params(params, CommandRequest)
+        asked = read_params(params, OrderRequest)
         reply = await built.people.order(asked, peer.pid)
         at = built.people.find(asked.who) if reply.work else None  # an order makes it the one seen last
         if at is not None and at.key.host == markers.HOST:

@@ -9,15 +9,17 @@ import pytest
 
 from sidecar.cli import goal as goal_module
 from sidecar.cli.options import CLAUDE_CODE, OPENCODE, HostChoice
+from sidecar.kernel.orders import Order
 from support.typed import typed
 
 
 @pytest.fixture
-def orders(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    given: list[tuple[str, str]] = []
+def orders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    given: list[str] = []
 
-    def note(_session: str, name: str, arguments: str) -> None:
-        given.append((name, arguments))
+    def note(_session: str, order: Order) -> None:
+        assert order.name == "goal"
+        given.append(order.text)
 
     monkeypatch.setattr(goal_module, "_send_order", note)
     return given
@@ -39,10 +41,10 @@ def orders(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     ],
 )
 def test_what_is_no_command_sets_a_goal(
-    orders: list[tuple[str, str]], words: tuple[str, ...], arguments: str | None
+    orders: list[str], words: tuple[str, ...], arguments: str | None
 ) -> None:
     assert typed("goal", *words) == (0 if arguments else 2)
-    assert orders == ([("goal", arguments)] if arguments else [])
+    assert orders == ([arguments] if arguments else [])
 
 
 @pytest.mark.parametrize(

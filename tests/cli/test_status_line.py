@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
@@ -13,6 +15,7 @@ from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
 from sidecar.platform.session_store import SessionFiles
 from sidecar.systems.supervision.people import SessionReport
+from sidecar.systems.supervision.policy.activity import Activity
 from support.cases import goal, session
 
 pytestmark = pytest.mark.proves("seeing and asking back")
@@ -60,6 +63,6 @@ def test_it_stands_behind_the_line_that_was_there_which_gets_the_hosts_words_too
 
 def test_while_a_stop_is_judged_it_says_what_is_done_instead(monkeypatch: pytest.MonkeyPatch) -> None:
     SessionFiles(user_paths().state).save(session(goal=goal()))
-    text = "Supervisor: goal active: x\njudging: running `make`, 8 s"
-    monkeypatch.setattr(SidecarClient, "call", lambda *_, **__: SessionReport(text=text))
+    does = Activity(state="judging", since=time.time() - 8.5, detail="running `make`")
+    monkeypatch.setattr(SidecarClient, "call", lambda *_, **__: SessionReport(activity=does))
     assert CliRunner().invoke(status_line, input=ASKED).output == "supervisor: running `make`, 8 s\n"

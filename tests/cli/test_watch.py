@@ -14,6 +14,7 @@ from sidecar.cli.watch import DOWN, UP, WatchView, watch
 from sidecar.kernel.journal import Journal, Note, NoteKind, Task
 from sidecar.kernel.log import RecordEntry
 from sidecar.systems.supervision.people import SessionReport, SessionSummary
+from sidecar.systems.supervision.policy.activity import Activity
 
 pytestmark = pytest.mark.proves("seeing and asking back")
 
@@ -34,11 +35,13 @@ REPORT = SessionReport(
     session="s1",
     host="opencode",
     project="/p",
-    text="Supervisor: goal of s1",
+    text="goal of s1",
     story=(RecordEntry(at=0.0, event="stop", decided="continue", detail="a [red]test fails"),),
     sessions=SESSIONS,
     troubles=("rubric.md was edited while the agent worked",),
-    output="\n".join(f"test {number} \x1b[2Jruns" for number in range(100)),
+    activity=Activity(
+        state="judging", since=0.0, output="\n".join(f"test {number} \x1b[2Jruns" for number in range(100))
+    ),
     journal=Journal(
         tasks=(Task(id="T1", content="write it"),),
         notes=(Note(id="N1", kind=NoteKind.TIP, content="use make", at=0.0),),

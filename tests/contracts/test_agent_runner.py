@@ -52,13 +52,13 @@ class Protocols:
 
 class Scripts:
     def speaker(self, folder: Path, words: str) -> AgentRunner:  # noqa: ARG002 - it needs none
-        async def speak(_errand: AgentTask) -> AgentResult:
+        async def speak(_task: AgentTask) -> AgentResult:
             return AgentResult(said=words, exit_code=0)
 
         return ScriptedAgents(speak)
 
     def hanger(self, folder: Path) -> AgentRunner:  # noqa: ARG002 - as above
-        async def hang(_errand: AgentTask) -> AgentResult:
+        async def hang(_task: AgentTask) -> AgentResult:
             await asyncio.Event().wait()
             raise AssertionError
 
@@ -71,7 +71,7 @@ def world(request: pytest.FixtureRequest) -> World:
     return kind()
 
 
-def errand(folder: Path, **fields: Any) -> AgentTask:
+def task(folder: Path, **fields: Any) -> AgentTask:
     usual: dict[str, Any] = {
         "prompt": "Work.",
         "project": str(folder),
@@ -81,16 +81,16 @@ def errand(folder: Path, **fields: Any) -> AgentTask:
     return AgentTask(**usual | fields)
 
 
-async def run(runner: AgentRunner, errand: AgentTask) -> tuple[AgentResult, str]:
+async def run(runner: AgentRunner, task: AgentTask) -> tuple[AgentResult, str]:
     """How it ended, and what was heard."""
     heard: list[str] = []
     async with asyncio.timeout(LIMIT_S):
-        rest = await runner.run(errand, heard.append)
+        rest = await runner.run(task, heard.append)
     return rest, "".join(heard)
 
 
 async def test_what_an_agent_says_is_heard_and_told(world: World, tmp_path: Path) -> None:
-    rest, heard = await run(world.speaker(tmp_path, "I did it.\nÄll."), errand(tmp_path))
+    rest, heard = await run(world.speaker(tmp_path, "I did it.\nÄll."), task(tmp_path))
     assert (rest.said, rest.trouble) == ("I did it.\nÄll.", "")
     assert rest.exit_code in (0, None)
     assert heard == rest.said
@@ -98,13 +98,13 @@ async def test_what_an_agent_says_is_heard_and_told(world: World, tmp_path: Path
 
 async def test_a_runner_can_be_used_again(world: World, tmp_path: Path) -> None:
     runner = world.speaker(tmp_path, "Once more.")
-    assert [(await run(runner, errand(tmp_path)))[0].said for _ in range(2)] == ["Once more."] * 2
+    assert [(await run(runner, task(tmp_path)))[0].said for _ in range(2)] == ["Once more."] * 2
 
 
 async def test_an_agent_that_takes_too_long_is_ended_and_has_no_exit_code(
     world: World, tmp_path: Path
 ) -> None:
-    rest, _ = await run(world.hanger(tmp_path), errand(tmp_path, seconds=1.5))
+    rest, _ = await run(world.hanger(tmp_path), task(tmp_path, seconds=1.5))
     assert rest.exit_code is None
     assert "1.5 s" in rest.trouble
     assert "\n" not in rest.trouble
@@ -114,13 +114,13 @@ async def test_a_cancelled_run_ends_without_an_answer(world: World, tmp_path: Pa
     runner = world.hanger(tmp_path)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(1.0):  # which cancels
-            await runner.run(errand(tmp_path), lambda _said: None)
+            await runner.run(task(tmp_path), lambda _said: None)
 
 
 @pytest.mark.parametrize("kind", [CommandAgent, AcpAgent])
 async def test_a_program_that_cannot_be_started_is_trouble(kind: type, tmp_path: Path) -> None:
     command = ("/no/such/agent",)
     runner = AcpAgent(command) if kind is AcpAgent else CommandAgent(command, tmp_path / "mcp.json")
-    rest, heard = await run(runner, errand(tmp_path))
+    rest, heard = await run(runner, task(tmp_path))
     assert (rest.said, rest.exit_code, heard) == ("", None, "")
     assert rest.trouble.startswith("it could not be started: /no/such/agent")

@@ -59,13 +59,15 @@ def in_an_editor(text: str) -> str:
 
 WAYS: Final[dict[str, Callable[[str], str]]] = {
     "a note in Claude Code": lambda text: in_claude_code("Stop", Rest(reason=RestReason.UNJUDGED, note=text)),
-    "a reply in Claude Code": lambda text: in_claude_code("UserPromptSubmit", CommandReply(text=text)),
+    "a reply in Claude Code": lambda text: in_claude_code("UserPromptSubmit", CommandReply(headline=text)),
     "a toast in OpenCode": lambda text: in_opencode(Rest(reason=RestReason.UNJUDGED, note=text)),
-    "a reply in OpenCode": lambda text: in_opencode(CommandReply(text=text)),
+    "a reply in OpenCode": lambda text: in_opencode(CommandReply(headline=text)),
     "a continuation": sent_back,
     "a goal's context": lambda text: SHIPPED.goal_context(text, (text,), 3),
     "an approval": lambda text: "\n".join(_describe_gate(Gate(id=text, command=text, why=text, behind=text))),
-    "the rubric": lambda text: describe_rubric(replace(RUBRIC, origin=text, rejected=(text,)), PROJECT),
+    "the rubric": lambda text: "\n".join(
+        describe_rubric(replace(RUBRIC, origin=text, rejected=(text,)), PROJECT)
+    ),
     "an editor's diagnostic": in_an_editor,
     "an answer of a tool": clip_printable,
 }

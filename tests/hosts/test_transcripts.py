@@ -12,6 +12,7 @@ from sidecar.hosts.markers.codec import MarkerTurns
 from sidecar.hosts.opencode.link import OpenCodeHistory
 from sidecar.hosts.transcripts import HostTranscripts
 from sidecar.kernel.events import AgentStopped, CommandTyped
+from sidecar.kernel.orders import Order
 from sidecar.kernel.session import SessionKey
 from support.fake_opencode import FOLDER, SESSION, FakeOpenCode
 from support.memory_stores import ManualClock, MemorySessionStore
@@ -46,7 +47,7 @@ def stop(key: SessionKey, transcript: str) -> AgentStopped:
 
 def typed(key: SessionKey, transcript: str) -> CommandTyped:
     return CommandTyped(
-        key=key, project=FOLDER, name="goal", arguments="", prompt_id="", transcript=transcript
+        key=key, project=FOLDER, order=Order(name="goal", word="status"), prompt_id="", transcript=transcript
     )
 
 

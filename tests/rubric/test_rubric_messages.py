@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.rubric import FlawSeverity
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.policy import (
-    RubricCommand,
     count_flaws,
     edit_rubric_answer,
     find_text_position,
     new_rubric_text,
-    parse_rubric_command,
 )
 from sidecar.rubric.reader import RUBRIC_LIMIT, parse_rubric
 
@@ -38,27 +34,6 @@ def test_a_projects_name_is_one_line_that_steers_no_terminal() -> None:
 def test_a_default_without_a_header_gets_one_and_loses_nothing() -> None:
     bare = "## Patterns\n- a: b\n## Antipatterns\n- c: d\n"
     assert new_rubric_text(bare, "shop").endswith(f"\n\n{bare}")
-
-
-@pytest.mark.parametrize(
-    ("typed", "word"),
-    [
-        ("", RubricCommand.SHOW),
-        (" Status", RubricCommand.SHOW),
-        ("accept", RubricCommand.ACCEPT),
-        ("INIT ", RubricCommand.EDIT),
-        ("edit", RubricCommand.EDIT),
-    ],
-)
-def test_what_is_typed_behind_the_command_is_one_word(typed: str, word: RubricCommand) -> None:
-    assert parse_rubric_command(typed) is word
-
-
-@pytest.mark.parametrize("typed", ["everything", "check", "accept all", "word", "x" * 9999])
-def test_any_other_word_is_refused_with_those_it_takes(typed: str) -> None:
-    with pytest.raises(CommandRefusal, match="takes nothing, `accept` or `edit`") as refused:
-        parse_rubric_command(typed)
-    assert len(str(refused.value)) < 200
 
 
 def test_who_wants_to_edit_is_told_where_and_whether_it_was_made() -> None:

@@ -68,16 +68,14 @@ def test_a_held_edit_is_told_with_what_to_type() -> None:
     ],
 )
 def test_a_description_says_which_file_is_in_force_and_why(origin: str, why: str) -> None:
-    first, second = describe_rubric(replace(RUBRIC, origin=origin), "/p/").splitlines()
-    assert first == (
-        f"Supervisor: rubric in force: {origin} ({why}; 1 pattern, 1 antipattern, 0 legitimate stops)"
-    )
+    first, second = describe_rubric(replace(RUBRIC, origin=origin), "/p/")
+    assert first == (f"rubric in force: {origin} ({why}; 1 pattern, 1 antipattern, 0 legitimate stops)")
     assert second == "Nothing is held."
 
 
 def test_a_description_says_what_was_passed_over_and_what_is_held() -> None:
     rubric = replace(RUBRIC, rejected=("/p/x: a folder\nno", "/p/y: a link"), held=HELD)
-    assert describe_rubric(rubric, "").splitlines()[1:] == [
+    assert describe_rubric(rubric, "")[1:] == (
         "passed over: /p/x: a folder no; /p/y: a link",
         "held: /p/.supervisor/rubric.md: 1 pattern gone (A). Type /supervisor:accept",
-    ]
+    )

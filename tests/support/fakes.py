@@ -25,6 +25,7 @@ from sidecar.kernel.events import (
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.log import LoggedEvent
+from sidecar.kernel.orders import CommandName, parse_order
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.verdict import Verdict
@@ -252,9 +253,9 @@ class Fakes:
         return [f"{entry.event}: {entry.decided}" for entry in self.record.read(key)]
 
 
-def command(arguments: str, name: str = "goal", **fields: Any) -> CommandTyped:
+def command(arguments: str, name: CommandName = "goal", **fields: Any) -> CommandTyped:
     usual: dict[str, Any] = {"key": KEY, "project": PROJECT, "environment": ENVIRONMENT, "prompt_id": ""}
-    return CommandTyped(**usual | {"name": name, "arguments": arguments} | fields)
+    return CommandTyped(**usual | {"order": parse_order(name, arguments)} | fields)
 
 
 def prompt(**fields: Any) -> PromptSubmitted:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sidecar.kernel.held_edits import AgentWrites, HeldEdit
     from sidecar.kernel.journal import Journal
     from sidecar.kernel.loop import Loop
-    from sidecar.kernel.origin import Ancestry, Process
+    from sidecar.kernel.orders import Ancestry, Process
     from sidecar.kernel.rubric import Rubric
     from sidecar.kernel.session import Environment, Session, SessionKey
     from sidecar.platform.ports import EventLog

@@ -24,6 +24,7 @@ from sidecar.hosts.runs import (
 from sidecar.hosts.transcripts import HostTranscripts
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.log import RunHistoryEvent
+from sidecar.kernel.orders import GoalTerms, Order
 from sidecar.kernel.runs import (
     RUN_HOST,
     CheckRun,
@@ -87,8 +88,8 @@ class HouseOverseer:
         query = RunStatusQuery(session=self._about["session"], iterate=iterate, environment=environment)
         return self._standings.of(query)
 
-    async def typed(self, name: str, arguments: str) -> CommandReply:
-        event = RunTypedEvent(**self._about, name=name, arguments=arguments)
+    async def order(self, order: Order) -> CommandReply:
+        event = RunTypedEvent(**self._about, order=order)
         return msgspec.json.decode(await self._tell(event), type=CommandReply)
 
     async def begin(self) -> None:
@@ -156,9 +157,8 @@ class Scene:
 
     def __init__(self, fakes: Fakes, *work: Work, **asked: Any) -> None:
         self.fakes = fakes
-        self.asked = RunRequest(
-            **{"session": KEY.id, "project": "/shop", "goal": GOAL, "checks": ("make",), **asked}
-        )
+        goal = GoalTerms(condition=GOAL, checks=("make",))
+        self.asked = RunRequest(**{"session": KEY.id, "project": "/shop", "goal": goal, **asked})
         self.overseer = HouseOverseer(fakes, project=self.asked.project)
         self.worktrees: Worktrees | None = None
         self.agents = agents(*work)
@@ -171,7 +171,7 @@ class Scene:
 
     def again(self, *work: Work, **asked: Any) -> Self:
         """Another call about the same session."""
-        return type(self)(self.fakes, *work, **{"goal": "", "checks": (), **asked})
+        return type(self)(self.fakes, *work, **{"goal": GoalTerms(condition=""), **asked})
 
     def _word(self, material: RunPromptInputs) -> str:
         self.prompts.append(material)

@@ -69,7 +69,7 @@ class Scene:
 
     def looks(self, key: SessionKey = KEY) -> str:
         self.saved.look()
-        return self.watch.note(key)
+        return "\n".join(self.watch.take_lines(key))
 
     def restart(self) -> None:
         """A new sidecar, which has not yet found out who was at work."""

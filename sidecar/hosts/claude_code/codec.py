@@ -25,17 +25,17 @@ from sidecar.kernel.events import (
     ToolCalled,
     TurnFailed,
 )
+from sidecar.kernel.orders import COMMAND_NAMES, parse_order
 from sidecar.kernel.session import SessionKey
 
 if TYPE_CHECKING:
     from sidecar.kernel.effects import HostAnswer
     from sidecar.kernel.session import Environment
 
-
 HOST: Final = "claude-code"
 """The host's name in session keys."""
-TYPED_COMMAND: Final = re.compile(r"/supervisor:(goal|retry|rubric|trust|accept)(?:\s|\Z)")
-COMMANDS: Final = {f"supervisor:{name}": name for name in ("goal", "retry", "rubric", "trust", "accept")}
+TYPED_COMMAND: Final = re.compile(rf"/(supervisor:(?:{'|'.join(COMMAND_NAMES)}))(?:\s|\Z)")
+COMMANDS: Final = {f"supervisor:{name}": name for name in COMMAND_NAMES}
 OWN_TOOL: Final = re.compile(r"mcp__(plugin_supervisor_)?supervisor__(?P<tool>.*)", re.DOTALL)
 """Tools of the plugin's server, and of a server that somebody else configured by the same name."""
 NOTICE: Final = "<task-notification>"
@@ -138,9 +138,8 @@ def _convert_expansion(event: hook_messages.UserPromptExpansion, common: _Common
     prompt_id, transcript = event.prompt_id or "", event.transcript_path
     if name is None:
         return PromptSubmitted(**common, prompt_id=prompt_id, human=True, transcript=transcript)
-    return CommandTyped(
-        **common, name=name, arguments=event.command_args, prompt_id=prompt_id, transcript=transcript
-    )
+    order = parse_order(name, event.command_args)
+    return CommandTyped(**common, order=order, prompt_id=prompt_id, transcript=transcript)
 
 
 def _convert_prompt(event: hook_messages.UserPromptSubmit, common: _CommonFields) -> AnyHostEvent:
@@ -149,10 +148,8 @@ def _convert_prompt(event: hook_messages.UserPromptSubmit, common: _CommonFields
     typed = TYPED_COMMAND.match(event.prompt)
     if typed is None or not human:
         return PromptSubmitted(**common, prompt_id=prompt_id, human=human, transcript=transcript)
-    arguments = event.prompt[typed.end() :]
-    return CommandTyped(
-        **common, name=typed[1], arguments=arguments, prompt_id=prompt_id, transcript=transcript
-    )
+    order = parse_order(COMMANDS[typed[1]], event.prompt[typed.end() :])
+    return CommandTyped(**common, order=order, prompt_id=prompt_id, transcript=transcript)
 
 
 def _convert_tool_call(event: hook_messages.PreToolUse, common: _CommonFields) -> AnyHostEvent:

@@ -42,6 +42,7 @@ from sidecar.kernel.events import (
     ToolCalled,
     TurnFailed,
 )
+from sidecar.kernel.orders import COMMAND_NAMES, parse_order
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.structs import UNREADABLE, decode_repaired
 from sidecar.kernel.text import clean_line, clean_text, truncate_middle_utf16
@@ -170,7 +171,6 @@ def read_plugin_event(raw: bytes) -> PluginEvent:
 
 HOST: Final = OPENCODE
 """The host's name in session keys."""
-COMMANDS: Final = ("goal", "retry", "rubric", "trust", "accept")
 READ_ONLY: Final = "plan"
 """The host's own agent that may not write files."""
 NOTE_LIMIT: Final = 4000
@@ -255,14 +255,13 @@ def _convert_event(event: PluginEvent, common: _CommonFields) -> AnyHostEvent:
 
 
 def _convert_command(event: CommandEvent, common: _CommonFields) -> AnyHostEvent:
-    if event.command not in COMMANDS:
-        known = ", ".join(f"/supervisor:{name}" for name in COMMANDS)
+    name = next((one for one in COMMAND_NAMES if one == event.command), None)
+    if name is None:
+        known = ", ".join(f"/supervisor:{one}" for one in COMMAND_NAMES)
         raise BadInputError(f"there is no command {event.command[:HOSTILE_NAME_SHOWN]!r}; there are {known}")
     if event.nested:
         raise BadInputError("this is the user's word, and an agent's shell started this OpenCode")
-    return CommandTyped(
-        **common, name=event.command, arguments=unquote_arguments(event.arguments), prompt_id=""
-    )
+    return CommandTyped(**common, order=parse_order(name, unquote_arguments(event.arguments)), prompt_id="")
 
 
 def _convert_failure(event: SessionErrorEvent, common: _CommonFields) -> AnyHostEvent:

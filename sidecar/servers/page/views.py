@@ -210,7 +210,7 @@ def session_parts(
     `compared`: the last stop at which changed tests were found, which are shown, too.
     """
     session, does = seen
-    lines = describe_session(session, settings).removeprefix("Supervisor: ").splitlines()
+    lines = describe_session(session, settings)
     since = f", since {_local(session.goal.set_at):%Y-%m-%d %H:%M}" if session.goal else ""
     return {
         "goal": fill(

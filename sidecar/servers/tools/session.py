@@ -50,7 +50,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
     async def rubric(call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
         project = call.session.project
         loaded = context.rubrics.load(project, {})
-        text = describe_rubric(loaded, project)
+        text = "\n".join(describe_rubric(loaded, project))
         kinds = {
             "patterns": loaded.patterns,
             "antipatterns": loaded.antipatterns,

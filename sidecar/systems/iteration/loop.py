@@ -112,7 +112,7 @@ class AgentLoop:
         """Run agents until the run is over. Raises BadInputError, OSError where it cannot begin."""
         await self._open()
         outcome = INTERRUPTED_OUTCOME
-        standing_by = asyncio.create_task(self._crew.overseer.stand_by())
+        keeping_up = asyncio.create_task(self._crew.overseer.stand_by())
         try:
             self._printed = await self._hooks("before_session")
             try:
@@ -123,7 +123,7 @@ class AgentLoop:
                 ended = policy.broken_run_end(self._mask(str(error)), self._count)
             outcome = ended.outcome
         finally:
-            standing_by.cancel()
+            keeping_up.cancel()
             await self._close(outcome)
         self._crew.tell(ended)
         return ended
@@ -146,13 +146,13 @@ class AgentLoop:
         before = await overseer.look()
         asked = self._asked = policy.with_default_goal(self._asked, before)
         try:
-            orders = policy.opening_commands(asked, before)
+            orders = policy.opening_orders(asked, before)
         except CommandRefusal as refusal:
             raise BadInputError(str(refusal)) from refusal
         for order in orders:
-            reply = await overseer.typed(order.name, order.arguments)
+            reply = await overseer.order(order)
             if reply.refused:
-                raise BadInputError(reply.text.removeprefix("Supervisor: ").removeprefix("refused: "))
+                raise BadInputError(reply.headline)
         await overseer.begin()
         now = await overseer.look(judge=True)
         self._allowed = policy.agent_limit(asked, now)
@@ -168,8 +168,8 @@ class AgentLoop:
                 jobs=asked.jobs,
             )
         )
-        if told := policy.judge_warning(now):
-            self._crew.tell(RunWarning(text=told))
+        if warning := policy.judge_warning(now):
+            self._crew.tell(RunWarning(text=warning))
 
     async def _work(self) -> RunFinished:
         """Keep agents at work until the run is over; those that are at work then are ended."""
@@ -291,7 +291,7 @@ class AgentLoop:
 
     async def _agent(self, it: _Iteration) -> AgentResult:
         """Start a fresh agent and wait until it rests."""
-        crew, asked, standing = self._crew, self._asked, it.before
+        crew, asked, before = self._crew, self._asked, it.before
         access = await self._access(it.worker)
         place = Workplace(asked.project, crew.environment)
         if self._jobs and it.started:
@@ -300,8 +300,8 @@ class AgentLoop:
             session=asked.session,
             iteration=it.number,
             most=self._allowed,
-            goal=standing.condition,
-            checks=standing.checks,
+            goal=before.condition,
+            checks=before.checks,
             spec=crew.spec,
             feedback=self._feedback,
             before="\n".join(filter(None, (self._printed, self._printed_after, it.printed))),
@@ -310,20 +310,20 @@ class AgentLoop:
             tools=MCP_SERVER_NAME if access else "",
             branch=place.branch,
             task=it.started.task if it.started else None,
-            journal=standing.journal,
+            journal=before.journal,
         )
-        prompt, number = crew.word(material), it.worker or standing.journal.iteration
+        prompt, number = crew.word(material), it.worker or before.journal.iteration
         await crew.overseer.note(
             RunIterationBegan(
                 number=number, iteration=it.number, most=self._allowed, prompt=self._mask(prompt)
             )
         )
         it.log = RunIterationEnded(number=number, decided="")
-        errand = AgentTask(
+        task = AgentTask(
             prompt=prompt,
             project=place.folder,
             environment={**place.environment, "SUPERVISOR_SESSION": asked.session},
-            seconds=policy.next_agent_seconds(standing, crew.longest),
+            seconds=policy.next_agent_seconds(before, crew.longest),
             access=access,
         )
         began, rest = crew.clock.now(), AgentResult()
@@ -334,7 +334,7 @@ class AgentLoop:
             lambda line: crew.hear(line, it.number),
         )
         try:
-            rest = await crew.agent.run(errand, output.feed)
+            rest = await crew.agent.run(task, output.feed)
         finally:
             rest = replace(rest, said=self._mask(rest.said), trouble=self._mask(rest.trouble))
             it.log = replace(
@@ -392,13 +392,13 @@ class AgentLoop:
                 await self._hooks("on_task_completed", iteration, task_id=task.id, task=content)
 
     async def _hooks(self, name: str, iteration: int | None = None, **facts: str) -> str:
-        told = {
+        values = {
             "session": self._asked.session,
             "project": self._asked.project,
             "iteration": str(self._number if iteration is None else iteration),
             **facts,
         }
-        return await self._crew.hooks.run(name, told, self._crew.tell)
+        return await self._crew.hooks.run(name, values, self._crew.tell)
 
 
 def _agent_failure(rest: AgentResult) -> str:

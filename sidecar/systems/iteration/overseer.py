@@ -19,6 +19,7 @@ from sidecar.hosts.runs import RunBegunEvent, RunEndedEvent, RunEvent, RunStoppe
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.log import RunHistoryEvent
+from sidecar.kernel.orders import Order
 from sidecar.kernel.runs import (
     RUN_HOST,
     CheckRun,
@@ -74,8 +75,8 @@ class SidecarOverseer:
         query = RunStatusQuery(session=self._session, iterate=iterate, environment=environment)
         return await self._ask("run_status", query, RunStatus)
 
-    async def typed(self, name: str, arguments: str) -> CommandReply:
-        event = RunTypedEvent(session=self._session, project=self._project, name=name, arguments=arguments)
+    async def order(self, order: Order) -> CommandReply:
+        event = RunTypedEvent(session=self._session, project=self._project, order=order)
         return await self._tell(event, CommandReply)
 
     async def begin(self) -> None:

@@ -10,6 +10,7 @@ from sidecar.hosts.ports import AgentRunner, McpAccess
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.log import RunHistoryEvent
 from sidecar.kernel.masking import SecretMask
+from sidecar.kernel.orders import Order
 from sidecar.kernel.runs import (
     CheckRun,
     HookRan,
@@ -31,8 +32,8 @@ class SidecarSession(Protocol):
     async def look(self, *, iterate: bool = False, judge: bool = False) -> RunStatus:
         """Return the session's status. `iterate`: its next iteration begins. `judge`: fill in `no_judge`."""
 
-    async def typed(self, name: str, arguments: str) -> CommandReply:
-        """Carry out a command of ours, as typed by the person who started the run."""
+    async def order(self, order: Order) -> CommandReply:
+        """Carry out an order of the person who started the run."""
 
     async def begin(self) -> None:
         """Report that a person set an agent to work."""

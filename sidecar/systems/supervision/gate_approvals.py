@@ -15,8 +15,11 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
 from sidecar.kernel.gate import Gate
 from sidecar.kernel.text import escape_unprintable
+from sidecar.systems.supervision.policy.commands import refusal
 from sidecar.systems.supervision.ports import Services
 
+ALL: Final = ("yes",)
+"""What is typed to approve all that was shown."""
 PROJECTS_REMEMBERED: Final = 64
 SHOWN_LENGTH: Final = 3000
 """Characters that a host shows of an answer; commands beyond them are for `supervisor trust`."""
@@ -33,26 +36,26 @@ class GateApprovals:
         """Show what is not approved, or approve what was shown."""
         catalog = await self._services.catalog.list(event.project, event.environment)
         new = tuple(gate for gate in catalog.approvable if not gate.approved)
-        wanted = event.arguments.split()
+        wanted = event.order.gates
         if not wanted or not new:
-            return CommandReply(text=self._show(event.project, new))
+            return self._show(event.project, new)
         shown = self._shown.get(event.project, ())
-        chosen = shown if wanted == ["yes"] else tuple(gate for gate in shown if gate.id in wanted)
-        if not chosen or (wanted != ["yes"] and len(chosen) < len(set(wanted))):
-            said = "approve what was shown, by `yes` or by name"
-            return CommandReply(text=f"Supervisor: {said}.\n{self._show(event.project, new)}", refused=True)
+        chosen = shown if wanted == ALL else tuple(gate for gate in shown if gate.id in wanted)
+        if not chosen or (wanted != ALL and len(chosen) < len(set(wanted))):
+            return self._refuse("approve what was shown, by `yes` or by name.", event.project, new)
         if changed := [gate.id for gate in chosen if gate not in new]:
-            said = f"changed since it was shown: {', '.join(changed)}; nothing was approved"
-            return CommandReply(text=f"Supervisor: {said}.\n{self._show(event.project, new)}", refused=True)
+            said = f"changed since it was shown: {', '.join(changed)}; nothing was approved."
+            return self._refuse(said, event.project, new)
         try:
             self._services.catalog.approve(event.project, chosen)
         except (BadInputError, OSError) as error:
-            return CommandReply(text=f"Supervisor: nothing was approved: {error}", refused=True)
-        return CommandReply(
-            text=f"Supervisor: approved: {', '.join(f'`{gate.command}`' for gate in chosen)}."
-        )
+            return refusal(f"nothing was approved: {error}")
+        return CommandReply(headline=f"approved: {', '.join(f'`{gate.command}`' for gate in chosen)}.")
 
-    def _show(self, project: str, gates: Sequence[Gate]) -> str:
+    def _refuse(self, why: str, project: str, gates: Sequence[Gate]) -> CommandReply:
+        return CommandReply(headline=why, details=self._show(project, gates).lines, refused=True)
+
+    def _show(self, project: str, gates: Sequence[Gate]) -> CommandReply:
         """Describe gates as far as a host shows them; these can be approved by the next command."""
         shown, lines, room = list[Gate](), list[str](), SHOWN_LENGTH
         for gate in gates:
@@ -66,14 +69,14 @@ class GateApprovals:
         while len(self._shown) > PROJECTS_REMEMBERED:
             self._shown.popitem(last=False)
         if not gates:
-            return "Supervisor: every command that was found here is approved."
+            return CommandReply(headline="every command that was found here is approved.")
         if len(shown) < len(gates):
             lines.append(
                 f"{len(gates) - len(shown)} more are too long for here: supervisor trust, in a shell"
             )
         names = " ".join(gate.id for gate in shown[:2])
         lines.append(f"To approve: /supervisor:trust yes, or some of them: /supervisor:trust {names}")
-        return "\n".join(("Supervisor: not approved, so not run:", *lines))
+        return CommandReply(headline="not approved, so not run:", details=tuple(lines))
 
 
 def _describe_gate(gate: Gate) -> Iterator[str]:

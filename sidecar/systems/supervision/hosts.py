@@ -13,7 +13,7 @@ from typing import Final
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped, HostEvent, SessionEnded
-from sidecar.kernel.origin import Ancestry, Giver, Origin
+from sidecar.kernel.orders import Ancestry, Giver, Origin
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.incidents import LOOK
 from sidecar.systems.supervision.policy.origins import describe_processes, is_below, judge_origin

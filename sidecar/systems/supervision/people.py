@@ -21,15 +21,20 @@ from sidecar.kernel.goal import GoalStatus, Spending
 from sidecar.kernel.held_edits import HeldEdit
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter, OrderGiven, RecordEntry, StopJudged, event_kind
-from sidecar.kernel.origin import Giver, Origin
+from sidecar.kernel.orders import Giver, Order, Origin
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.incidents import LOOK
 from sidecar.platform.log_readings import SUPERVISION, read_record
 from sidecar.platform.services import note_event
 from sidecar.rubric.policy import held_edit_message
 from sidecar.systems.supervision.policy.activity import Activity, describe_activity, find_activity, goal_runs
-from sidecar.systems.supervision.policy.commands import GOAL_SUBCOMMANDS, describe_session, session_exit_code
-from sidecar.systems.supervision.policy.origins import SWITCH_BACK, order_message, refusal_of_agents
+from sidecar.systems.supervision.policy.commands import describe_session, session_exit_code
+from sidecar.systems.supervision.policy.origins import (
+    SWITCH_BACK,
+    general_order_message,
+    order_message,
+    refusal_of_agents,
+)
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 
@@ -56,15 +61,14 @@ class SessionSelector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     host: str = ""
 
 
-class CommandRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A Supervisor command that was typed in a shell instead of the host.
+class OrderRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An order that was typed in a shell instead of the host.
 
     `environment`: the shell's, by which the checks of a new goal are named; they run in the host's.
     """
 
     who: SessionSelector
-    name: str
-    arguments: str = ""
+    order: Order
     environment: dict[str, str] = {}
 
 
@@ -94,8 +98,8 @@ class BudgetReport(Struct, frozen=True, kw_only=True):
 class SessionReport(Struct, frozen=True, kw_only=True):
     """The status of a session, and of all others of the folder. `session` is empty where none is known.
 
-    `exit_code`: see ExitCode. `output` is the end of what the checks that run now print.
-    `rubric` is the file in force. `spending` is the cost of judging today, for all
+    `text` says in lines where its goal stands and what it does; `activity` is the latter. `exit_code`: see
+    ExitCode. `rubric` is the file in force. `spending` is the cost of judging today, for all
     sessions together. `story` are the newest entries of the record; `set_aside` and `troubles` are lines that
     say what is wrong and where. `sessions` are those in the folder, above and below it, those whose
     goal is held now first. `session` is the first of them, unless one was asked for. `journal` has its tasks
@@ -107,7 +111,7 @@ class SessionReport(Struct, frozen=True, kw_only=True):
     project: str = ""
     status: str = "none"
     text: str = ""
-    output: str = ""
+    activity: Activity | None = None
     exit_code: int = 3
     budget: BudgetReport | None = None
     off: str = ""
@@ -118,6 +122,11 @@ class SessionReport(Struct, frozen=True, kw_only=True):
     troubles: tuple[str, ...] = ()
     sessions: tuple[SessionSummary, ...] = ()
     journal: Journal = Journal()
+
+    @property
+    def output(self) -> str:
+        """The end of what the checks that run now print."""
+        return self.activity.output if self.activity else ""
 
 
 class SwitchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -166,7 +175,7 @@ class CommandLineService:
         held = self._supervisor.steering.held(session.project if session else who.project, {})
         troubles = (*errors, *rubric.rejected, *map(held_edit_message, held))
         if session is None:
-            text = f"Supervisor: no session is known for {who.session or who.project or 'this folder'}."
+            text = f"no session is known for {who.session or who.project or 'this folder'}."
             return SessionReport(
                 text=f"{text}\n{NO_SESSION_HINT}",
                 off=off,
@@ -182,12 +191,12 @@ class CommandLineService:
             status=goal.status.value if goal else "none",
             text="\n".join(
                 (
-                    describe_session(session, settings),
+                    *describe_session(session, settings),
                     describe_activity(activity, self._services.clock.now()),
+                    *self._shared_id_note(session.key),
                 )
-            )
-            + self._shared_id_note(session.key),
-            output=activity.output,
+            ),
+            activity=activity,
             exit_code=session_exit_code(session).value,
             budget=BudgetReport(
                 host=session.key.host,
@@ -245,38 +254,37 @@ class CommandLineService:
         process = find(session.host_process)
         return process is not None and process.started <= session.seen_at + CLOCK_TOLERANCE_S
 
-    async def order(self, order: CommandRequest, pid: int = 0) -> CommandReply:
+    async def order(self, asked: OrderRequest, pid: int = 0) -> CommandReply:
         """Carry out a command of the process `pid`; raises BadInputError where no session is known.
 
         An order of an agent is refused, with BadInputError. One that may be, is told to the user.
         """
+        order = asked.order
         origin = self._origin(order.name, pid)
-        session = self._find_for_order(order)
+        session = self._find_for_order(asked)
         if session is None:
-            where = order.who.session or order.who.project
+            where = asked.who.session or asked.who.project
             raise BadInputError(
                 f"no session is known as {where}. Its folder's `supervisor status` knows its name."
-                if order.who.session
+                if asked.who.session
                 else no_session_message(where)
             )
         typed = CommandTyped(
             key=session.key,
             project=session.project,
-            name=order.name,
-            arguments=order.arguments,
+            order=order,
             prompt_id="",
             origin=origin.seen,
         )
         answer = await self._supervisor.tell(typed)
         if not isinstance(answer, CommandReply):
-            return CommandReply(text="")
+            return CommandReply(headline="")
         if answer.work:
-            there = replace(typed, environment=order.environment)
+            there = replace(typed, environment=asked.environment)
             answer = await self._supervisor.name_checks(there, answer, in_shell=True)
         if origin.giver is Giver.UNSURE and not answer.refused:
-            told = order_message(order.name, order.arguments, origin, session)
-            self._supervisor.steering.owe(session.key, [told])
-        return replace(answer, text=answer.text + self._shared_id_note(session.key))
+            self._supervisor.steering.owe(session.key, [order_message(order, origin, session)])
+        return replace(answer, notes=(*answer.notes, *self._shared_id_note(session.key)))
 
     def toggle(self, toggle: SwitchRequest, pid: int = 0) -> str:
         """Switch Supervisor on or off and return what applies now; raises OSError, and as `order` does."""
@@ -319,12 +327,12 @@ class CommandLineService:
             return str(error)
         return ""
 
-    def check_order(self, name: str, arguments: str, pid: int) -> None:
+    def check_order(self, name: str, about: str, pid: int) -> None:
         """Refuse an order of an agent, with BadInputError; tell the user of one that may be."""
         origin = self._origin(name, pid)
-        self._note_order(name, "permitted", origin, arguments if name in SWITCH_BACK else "")
+        self._note_order(name, "permitted", origin, about if name in SWITCH_BACK else "")
         if origin.giver is Giver.UNSURE:
-            self._services.incidents.report(order_message(name, arguments, origin, None))
+            self._services.incidents.report(general_order_message(name, about, origin))
 
     def _origin(self, name: str, pid: int) -> Origin:
         """Return who gives an order. Raises BadInputError where that is an agent, and tells the user."""
@@ -354,10 +362,10 @@ class CommandLineService:
                 return session
         return None
 
-    def _find_for_order(self, order: CommandRequest) -> Session | None:
+    def _find_for_order(self, asked: OrderRequest) -> Session | None:
         """Return the session that an order is about: what changes a goal is about one that is held now."""
-        who = order.who
-        if who.session or order.name != "goal" or order.arguments.strip().lower() not in GOAL_SUBCOMMANDS:
+        who, order = asked.who, asked.order
+        if who.session or order.name != "goal" or not order.word:
             return self.find(who)
         seen = (one for one, _ in self._sessions_of(who.project, who.host))
         return next((one for one in seen if _is_inside_project(who.project, one.project)), None)
@@ -377,13 +385,13 @@ class CommandLineService:
             and not (key.host == MARKER and key.id in of_hosts)
         ]
 
-    def _shared_id_note(self, key: SessionKey) -> str:
-        """Say whose session this is if another host has one with the same id; else ""."""
+    def _shared_id_note(self, key: SessionKey) -> tuple[str, ...]:
+        """Say whose session this is if another host has one with the same id."""
         others = [each for each in self._services.store.known() if each.id == key.id and each != key]
         if not others:
-            return ""
+            return ()
         named = " or ".join(f"--session {each.host}:{each.id}" for each in others)
-        return f"\nThis is the session of {key.host}. For the other one with this id: {named}"
+        return (f"This is the session of {key.host}. For the other one with this id: {named}",)
 
     def _load(self, key: SessionKey) -> Session | None:
         try:

@@ -117,13 +117,14 @@ class SavedFileWatch:
         now = self._services.clock.now()
         if now - self._glanced.get(key, -GLANCE_S) < GLANCE_S:
             return ""
-        first, *rest = self._rubrics.note(key).split("\n")
-        self._rubrics.owe(key, rest)
-        if first:
-            self._glanced[key] = now
-            while len(self._glanced) > MAX_PROJECTS_WATCHED * MAX_SESSIONS_NOTIFIED:
-                self._glanced.popitem(last=False)
-        return first
+        lines = self._rubrics.take_lines(key)
+        if not lines:
+            return ""
+        self._rubrics.owe(key, lines[1:])
+        self._glanced[key] = now
+        while len(self._glanced) > MAX_PROJECTS_WATCHED * MAX_SESSIONS_NOTIFIED:
+            self._glanced.popitem(last=False)
+        return lines[0]
 
     def stopped(self, stop: AgentStopped) -> None:
         """Look for saved files at a stop; the stop itself decides and reports what counts of its own rubric.
@@ -165,13 +166,13 @@ class SavedFileWatch:
                 break
             await self._services.clock.pause(SETTLING_S)
         for key in [key for desk in self._desks.values() for key in desk.sessions]:
-            if text := self._rubrics.note(key):
+            if lines := self._rubrics.take_lines(key):
                 shown = False
                 try:
-                    shown = await show(key, text)
+                    shown = await show(key, "\n".join(lines))
                 finally:
                     if not shown:
-                        self._rubrics.owe(key, text.split("\n"))
+                        self._rubrics.owe(key, lines)
 
     def _opened(self, event: HostEvent, paths: tuple[str, ...]) -> _WatchedProject:
         self._stirred.set()

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.kernel.effects import CommandReply
-from sidecar.kernel.errors import BadInputError, CommandRefusal
+from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, CommandTyped, HostEvent
 from sidecar.kernel.held_edits import AgentWrites, HeldEdit
 from sidecar.kernel.rubric import Rubric
@@ -27,14 +27,13 @@ from sidecar.kernel.session import Environment, MemoryGap, Session, SessionKey
 from sidecar.kernel.turn import ToolAction, ToolCall, Turn
 from sidecar.rubric.policy import (
     ACCEPT_COMMAND,
-    RubricCommand,
     describe_rubric,
     edit_rubric_answer,
     held_edit_message,
-    parse_rubric_command,
     rubric_change_message,
 )
 from sidecar.rubric.ports import NOTHING_HELD
+from sidecar.systems.supervision.policy.commands import refusal
 from sidecar.systems.supervision.ports import Services
 
 K = TypeVar("K")
@@ -254,9 +253,9 @@ class SteeringWatch:
             kept = lines if len(lines) <= MAX_LINES_OWED else (*lines[: MAX_LINES_OWED - 1], MORE_LINES)
             _remember_newest(self._owed, key, kept)
 
-    def note(self, key: SessionKey) -> str:
-        """Return what is queued for the user of this session, "" for nothing. Each line is returned once."""
-        return "\n".join(self._owed.pop(key, ()))
+    def take_lines(self, key: SessionKey) -> tuple[str, ...]:
+        """Return the lines that are queued for the user of this session, each once."""
+        return self._owed.pop(key, ())
 
     def end(self, key: SessionKey, *, during_call: bool = False) -> None:
         """End a session. Changes made while its agent was at work were not checked, so they are held.
@@ -278,33 +277,30 @@ class SteeringWatch:
 
     def obey(self, event: CommandTyped) -> CommandReply:
         """Answer /supervisor:rubric and /supervisor:accept."""
+        order = event.order
         try:
-            word = parse_rubric_command("" if event.name == ACCEPT_NAME else event.arguments)
-            if event.name == ACCEPT_NAME or word is RubricCommand.ACCEPT:
-                accepted = self.accept(event.key, event.project, event.environment)
-                return CommandReply(text=f"Supervisor: {accepted}")
-            rubric = self._services.rubrics.load(event.project, event.environment)
-            return CommandReply(
-                text=self._begun(event, rubric)
-                if word is RubricCommand.EDIT
-                else describe_rubric(rubric, event.project)
-            )
-        except CommandRefusal as refusal:
-            return CommandReply(text=f"Supervisor: {refusal}", refused=True)
+            if order.fault:
+                return refusal(order.fault)
+            if ACCEPT_NAME in (order.name, order.word):
+                lines = self.accept(event.key, event.project, event.environment)
+            elif order.word == "edit":
+                return self._begin_rubric(event)
+            else:
+                rubric = self._services.rubrics.load(event.project, event.environment)
+                lines = describe_rubric(rubric, event.project)
+            return CommandReply(headline=lines[0], details=lines[1:])
         except OSError as error:
             why = f"it could not be saved ({error.strerror or error}), so all is as before"
-            return CommandReply(
-                text=f"Supervisor: refused: {why}. Type in a shell: supervisor doctor", refused=True
-            )
+            return refusal(f"refused: {why}. Type in a shell: supervisor doctor")
 
-    def accept(self, key: SessionKey, project: str, environment: Environment) -> str:
+    def accept(self, key: SessionKey, project: str, environment: Environment) -> tuple[str, ...]:
         """Put in force what waits and was shown to this user; show the rest. Raises OSError."""
         shown = self._told_to(key)
         lines = self.put_in_force(project, environment, shown)
         for edit in self.held(project, environment):
             _remember_newest(self._told, (key, edit.digest), None)
             lines.append(f"waits: {edit.path} ({edit.summary}). To put it in force: {ACCEPT_COMMAND} again")
-        return "\n".join(lines) or NOTHING_HELD
+        return tuple(lines) or (NOTHING_HELD,)
 
     def held(self, project: str, environment: Environment) -> tuple[HeldEdit, ...]:
         """Return every edit that waits."""
@@ -320,16 +316,14 @@ class SteeringWatch:
             lines.append(self._services.rubrics.accept(project, environment))
         return lines
 
-    def _begun(self, event: CommandTyped, rubric: Rubric) -> str:
+    def _begin_rubric(self, event: CommandTyped) -> CommandReply:
         """Create the project's rubric where it has none. The user asked for it, so it is the user's."""
-        if rubric.held is not None:
-            raise CommandRefusal(
-                f"an edit of the agent is held. Type {ACCEPT_COMMAND}, or take it back, then edit"
-            )
+        if self._services.rubrics.load(event.project, event.environment).held is not None:
+            return refusal(f"an edit of the agent is held. Type {ACCEPT_COMMAND}, or take it back, then edit")
         path, made = self._services.rubrics.begin(event.project)
         if made:
             self._services.rubrics.load(event.project, event.environment, AgentWrites())
-        return edit_rubric_answer(path, made=made)
+        return CommandReply(headline=edit_rubric_answer(path, made=made))
 
     def _hear(self, key: SessionKey) -> None:
         """Note that from now on it is known when this session is at work, whatever was saved before."""

@@ -28,7 +28,7 @@ from sidecar.kernel.events import (
 )
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.log import EventData, OrderGiven, SessionNoted
-from sidecar.kernel.origin import Giver, Origin
+from sidecar.kernel.orders import Giver, Origin
 from sidecar.kernel.session import MemoryGap, Session, SessionKey, active_goal
 from sidecar.platform.incidents import LOOK
 from sidecar.platform.log_readings import SUPERVISION
@@ -57,9 +57,7 @@ APPROVING_COMMANDS = frozenset({ACCEPT_NAME, "trust"})
 MAX_COMMANDS_REMEMBERED = 1000
 """Typed commands remembered, because hosts report one command twice."""
 
-NOT_TYPED_REPLY = CommandReply(
-    text="Supervisor: only what you type yourself can change a goal or a budget.", refused=True
-)
+NOT_TYPED_REPLY = commands.refusal("only what you type yourself can change a goal or a budget.")
 """The answer to a command in a prompt that the host did not get from a person (law 9)."""
 
 SHADOW_MODE = "Supervisor: shadow mode: nothing is sent back, only recorded. Type: supervisor config edit"
@@ -115,17 +113,18 @@ class Supervisor:
 
     async def _typed_during_call(self, event: CommandTyped) -> HostAnswer:
         """Answer a command that a running tool call may have sent: approve nothing, and tell."""
-        if event.name in APPROVING_COMMANDS or event.arguments.strip() == ACCEPT_NAME:
-            why = f"`{event.name}` counts only while no tool call of the agent runs; type it again then"
-            return CommandReply(text=f"Supervisor: {why}.", refused=True)
+        order = event.order
+        if order.name in APPROVING_COMMANDS or order.word == ACCEPT_NAME:
+            why = f"`{order.name}` counts only while no tool call of the agent runs; type it again then"
+            return commands.refusal(f"{why}.")
         try:
             before = self._services.store.load(event.key)
         except OSError as error:
             return _answer_without_state(event, error)
         answer = await self._heard(event)
-        if isinstance(answer, CommandReply) and not answer.refused and event.arguments:
+        if isinstance(answer, CommandReply) and not answer.refused and order.changes:
             seen = Origin(Giver.UNSURE, "a prompt in the host while a tool call of the agent ran")
-            self.steering.owe(event.key, [order_message(event.name, event.arguments, seen, before)])
+            self.steering.owe(event.key, [order_message(order, seen, before)])
         return answer
 
     async def _heard(self, event: AnyHostEvent) -> HostAnswer:
@@ -134,7 +133,7 @@ class Supervisor:
         self.checks.met(event)
         try:
             self._see_saved(event)
-            if isinstance(event, CommandTyped) and event.name == "trust":
+            if isinstance(event, CommandTyped) and event.order.name == "trust":
                 return await self._trust(event)
             if not isinstance(event, AgentStopped):
                 answer = self._at_once(event)
@@ -154,9 +153,9 @@ class Supervisor:
             said = f"{speaker.seen}, spoke as this session and is not its host. It was not heard"
             self.steering.owe(event.key, [f"Supervisor: {said}. {LOOK}"])
             return NoReply()
-        why = f"refused `{event.name}`: {refusal_of_agents(speaker)}"
+        why = f"refused `{event.order.name}`: {refusal_of_agents(speaker)}"
         self.steering.owe(event.key, [f"Supervisor: {why}. {LOOK}"])
-        return CommandReply(text=f"Supervisor: {why}.", refused=True)
+        return commands.refusal(f"{why}.")
 
     def _see_saved(self, event: AnyHostEvent) -> None:
         """Read saved files before this event: an edit before a prompt does not belong to what follows it."""
@@ -253,7 +252,7 @@ class Supervisor:
         if session is None or session.goal is None or session.goal.status is not GoalStatus.ACTIVE:
             return NoReply(watch=watch)
         settings, _ = self._services.configuration.load()
-        return NoReply(note=describe_session(session, settings).splitlines()[0], watch=watch)
+        return NoReply(note=f"Supervisor: {describe_session(session, settings)[0]}", watch=watch)
 
     def _prompt(self, event: PromptSubmitted) -> HostAnswer:
         at = self._services.clock.now()
@@ -318,9 +317,10 @@ class Supervisor:
     def _note_order(self, event: CommandTyped, reply: CommandReply) -> None:
         """Append a command and its answer to the log; cut after masking, which needs a secret whole."""
         mask = self._services.secrets.masker(event.environment)
-        detail = f"{mask(event.arguments)[:300]} -> {mask(reply.text)}"[:1000]
+        said = "\n".join(reply.lines)
+        detail = f"{mask(event.order.text)[:300]} -> {mask(said)}"[:1000]
         decided = "refused" if reply.refused else "done"
-        self._note(event, OrderGiven(name=event.name, decided=decided, detail=detail), event.origin)
+        self._note(event, OrderGiven(name=event.order.name, decided=decided, detail=detail), event.origin)
 
     def _remember(self, key: SessionKey, prompt_id: str, reply: CommandReply) -> CommandReply:
         """Store the answer to this prompt, for the host's second report of it."""
@@ -336,21 +336,13 @@ class Supervisor:
         stored = self._family.session_of(event)
         before = sessions.reset_after_prompt(stored, at)
         position = services.transcripts.position(event) or before.counted_to
-        command = commands.TypedCommand(
-            name=event.name,
-            arguments=event.arguments,
-            at=at,
-            position=position,
-            prompt_id=event.prompt_id,
-        )
-        if event.name in ("rubric", ACCEPT_NAME):
+        if event.order.name in ("rubric", ACCEPT_NAME):
             session, reply = before, self.steering.obey(event)
         else:
-            session, reply = commands.run_typed_command(before, settings, command)
+            typed = commands.Typed(at, position, event.prompt_id)
+            session, reply = commands.carry_out_order(before, settings, event.order, typed)
         if (off := services.switches.off(event.project)) and _enforces_new_goal(session, before):
-            return CommandReply(
-                text=f"Supervisor is {off}. Type in a shell: {switch_on_command(off)}", refused=True
-            )
+            return commands.refusal(f"switched {off}. Type in a shell: {switch_on_command(off)}")
         looked = session == before and self._generations.judging(event.key)  # reading ends no judging
         if not looked:
             self._generations.supersede(event.key, _supersede_reason(session, reply))
@@ -364,27 +356,22 @@ class Supervisor:
             if isinstance(error, StaleSessionError) and tries > 1:
                 return self._carry_out(event, tries - 1)
             why = f"the state could not be saved ({error.strerror or error}), so nothing would be enforced"
-            return CommandReply(
-                text=f"Supervisor: refused: {why}. Type in a shell: supervisor doctor", refused=True
-            )
+            return commands.refusal(f"refused: {why}. Type in a shell: supervisor doctor")
         self._note_order(event, reply)
         return self._worded(reply, session, tuple(errors), shadow=settings.mode == "shadow")
 
     def _worded(
         self, reply: CommandReply, session: Session, errors: tuple[str, ...], *, shadow: bool
     ) -> CommandReply:
-        text = reply.text
-        if shadow:
-            text += f"\n{SHADOW_MODE}"
-        if errors:
-            text += f"\n{SETTINGS_WRONG.format(errors[0])}"
+        notes = ([SHADOW_MODE] if shadow else []) + [SETTINGS_WRONG.format(one) for one in errors[:1]]
+        reply = replace(reply, notes=(*reply.notes, *notes))
         goal = session.goal
         if not reply.work or goal is None:
-            return replace(reply, text=text)
+            return reply
         settings, _ = self._services.configuration.load()
         total = session.retry or settings.max_attempts
         context = self._services.messages.goal_context(goal.condition, goal.checks, total)
-        return replace(reply, text=text, context=context)
+        return replace(reply, context=context)
 
     async def name_checks(
         self, event: HostEvent, reply: CommandReply, *, in_shell: bool = False
@@ -403,8 +390,7 @@ class Supervisor:
         settings, _ = services.configuration.load()
         judge = None if in_shell else services.judge.chosen(event.environment, settings)
         said = commands.describe_new_goal(session, goal, settings, checks, judge)
-        more = reply.text.splitlines()[len(said.splitlines()) :]
-        return replace(reply, text="\n".join((said, *more)))
+        return replace(reply, headline=said.headline, details=said.details)
 
     def _note(self, event: HostEvent, data: EventData, origin: str = "") -> None:
         services = self._services
@@ -416,8 +402,9 @@ def _answer_without_state(event: AnyHostEvent, error: OSError) -> HostAnswer:
     why = f"the state could not be read ({error.strerror or error})"
     log.warning("%s: %s", event.key.id, why)
     if isinstance(event, CommandTyped):
-        text = f"Supervisor: refused: {why}, so nothing would be enforced. Type in a shell: supervisor doctor"
-        return CommandReply(text=text, refused=True)
+        return commands.refusal(
+            f"refused: {why}, so nothing would be enforced. Type in a shell: supervisor doctor"
+        )
     if isinstance(event, AgentStopped):
         return Rest(reason=RestReason.UNJUDGED, detail=why, note=commands.not_judged_message(why))
     return NoReply()

@@ -22,6 +22,7 @@ from sidecar.kernel.events import (
     SessionStarted,
     TurnFailed,
 )
+from sidecar.kernel.orders import CommandName, parse_order
 from sidecar.kernel.session import SessionKey
 from support.table import over_table
 
@@ -114,18 +115,14 @@ def test_a_session_starts_for_the_reason_given_and_for_an_unknown_one_anew(
 
 
 @pytest.mark.parametrize("name", ["goal", "retry"])
-def test_an_expanded_command_of_ours_is_typed_with_its_raw_arguments(name: str) -> None:
+def test_an_expanded_command_of_ours_is_typed_with_its_raw_arguments(name: CommandName) -> None:
     arguments = 'all "tests" `pass`\n$HOME  '
     told = decode(
         payload("UserPromptExpansion", command_name=f"supervisor:{name}", command_args=arguments, prompt="x")
     )
     assert isinstance(told, CommandTyped)
-    assert (told.name, told.arguments, told.prompt_id, told.transcript) == (
-        name,
-        arguments,
-        "p-1",
-        "/t.jsonl",
-    )
+    assert told.order == parse_order(name, arguments)
+    assert (told.prompt_id, told.transcript) == ("p-1", "/t.jsonl")
 
 
 def test_an_expanded_command_of_others_is_a_prompt() -> None:
@@ -147,11 +144,11 @@ def test_an_expanded_command_of_others_is_a_prompt() -> None:
     ],
 )
 def test_a_submitted_prompt_that_is_a_command_of_ours_is_typed(
-    prompt: str, name: str, arguments: str
+    prompt: str, name: CommandName, arguments: str
 ) -> None:
     told = decode(payload("UserPromptSubmit", prompt=prompt))
     assert isinstance(told, CommandTyped)
-    assert (told.name, told.arguments, told.prompt_id) == (name, arguments, "p-1")
+    assert (told.order, told.prompt_id) == (parse_order(name, arguments), "p-1")
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,11 @@ def test_the_files_that_matter_are_named_at_the_start_of_a_session_and_nowhere_e
 
 
 def test_a_reply_that_ends_the_prompt_lets_the_expansion_pass_and_blocks_the_prompt() -> None:
-    reply = CommandReply(text="Retries set to 5.")
+    reply = CommandReply(headline="Retries set to 5.")
     assert encode("UserPromptExpansion", reply) == {}
     assert encode("UserPromptSubmit", reply) == {
         "decision": "block",
-        "reason": "Retries set to 5.",
+        "reason": "Supervisor: Retries set to 5.",
         "hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "suppressOriginalPrompt": True},
     }
 
@@ -84,17 +84,17 @@ def test_a_reply_that_ends_the_prompt_lets_the_expansion_pass_and_blocks_the_pro
 @pytest.mark.parametrize("event", ["UserPromptExpansion", "UserPromptSubmit"])
 @pytest.mark.parametrize("work", [False, True])
 def test_a_refusal_blocks_at_whichever_event_comes_first(event: str, work: bool) -> None:  # noqa: FBT001 - a table
-    assert encode(event, CommandReply(text="Supervisor is off.", refused=True, work=work)) == {
+    assert encode(event, CommandReply(headline="off.", refused=True, work=work)) == {
         "decision": "block",
-        "reason": "Supervisor is off.",
+        "reason": "Supervisor: off.",
         "hookSpecificOutput": {"hookEventName": event, "suppressOriginalPrompt": True},
     }
 
 
 @pytest.mark.parametrize("event", ["UserPromptExpansion", "UserPromptSubmit"])
 def test_a_reply_that_starts_work_adds_context_at_whichever_event_comes_first(event: str) -> None:
-    assert encode(event, CommandReply(text="Goal set.", work=True, context="Work toward it.")) == {
-        "systemMessage": "Goal set.",
+    assert encode(event, CommandReply(headline="Goal set.", work=True, context="Work toward it.")) == {
+        "systemMessage": "Supervisor: Goal set.",
         "hookSpecificOutput": {"hookEventName": event, "additionalContext": "Work toward it."},
     }
 
@@ -112,7 +112,7 @@ def test_a_continuation_without_words_is_a_fault_of_ours() -> None:
 
 def test_a_reply_to_anything_but_a_prompt_is_a_fault_of_ours() -> None:
     with pytest.raises(ValueError, match="a reply cannot answer Stop"):
-        encode("Stop", CommandReply(text="x"))
+        encode("Stop", CommandReply(headline="x"))
 
 
 @pytest.mark.parametrize("raw", [b"", b"{}", b"[]"])

@@ -22,6 +22,7 @@ from sidecar.kernel.events import (
     ToolCalled,
     TurnFailed,
 )
+from sidecar.kernel.orders import CommandName, parse_order
 from sidecar.kernel.session import SessionKey
 
 KEY = SessionKey(HOST, SESSION["id"])
@@ -183,15 +184,15 @@ class TestOwnership:
 
 class TestCommands:
     @pytest.mark.parametrize("name", ["goal", "retry", "rubric"])
-    def test_each_of_ours_comes_with_what_was_typed(self, name: str) -> None:
+    def test_each_of_ours_comes_with_what_was_typed(self, name: CommandName) -> None:
         told = decode(telling("command", name=name, arguments="5 "))
         assert isinstance(told, CommandTyped)
-        assert (told.name, told.arguments, told.prompt_id) == (name, "5 ", "")
+        assert (told.order, told.prompt_id) == (parse_order(name, "5"), "")
 
     def test_the_words_of_a_shell_come_without_its_quotes(self) -> None:
         told = decode(telling("command", arguments='"the \\"fast\\" tests pass"'))
         assert isinstance(told, CommandTyped)
-        assert told.arguments == 'the "fast" tests pass'
+        assert told.order.text == 'the "fast" tests pass'
 
 
 def handed_on(*words: str) -> str:

@@ -56,18 +56,18 @@ def test_a_greeting_is_shown() -> None:
 @pytest.mark.parametrize(
     ("reply", "told"),
     [
-        (CommandReply(text="goal: none"), {"notice": "goal: none"}),
+        (CommandReply(headline="goal: none"), {"notice": "Supervisor: goal: none"}),
         (
-            CommandReply(text="goal set", work=True, context="the goal is"),
-            {"notice": "goal set", "work": True, "context": "the goal is"},
+            CommandReply(headline="goal set", work=True, context="the goal is"),
+            {"notice": "Supervisor: goal set", "work": True, "context": "the goal is"},
         ),
         (
-            CommandReply(text="refused", refused=True),
-            {"notice": "refused", "variant": "error", "refused": True},
+            CommandReply(headline="refused", refused=True),
+            {"notice": "Supervisor: refused", "variant": "error", "refused": True},
         ),
         (
-            CommandReply(text="refused", refused=True, work=True),
-            {"notice": "refused", "variant": "error", "refused": True},
+            CommandReply(headline="refused", refused=True, work=True),
+            {"notice": "Supervisor: refused", "variant": "error", "refused": True},
         ),
     ],
 )
@@ -85,7 +85,7 @@ def test_everything_is_bounded() -> None:
     said = encoded(Continue(feedback=BACK, note="n" * 100_000), "s" * 100_000)
     assert NOTE_LIMIT - 2 < len(said["notice"]) <= NOTE_LIMIT
     assert SAID_LIMIT - 2 < len(said["say"]) <= SAID_LIMIT
-    assert len(encoded(CommandReply(text="t", work=True, context="c" * 100_000))["context"]) <= SAID_LIMIT
+    assert len(encoded(CommandReply(headline="t", work=True, context="c" * 100_000))["context"]) <= SAID_LIMIT
 
 
 @given(
@@ -95,7 +95,7 @@ def test_any_text_can_be_said_even_names_that_are_no_utf8(text: str, kind: str) 
     answers: dict[str, HostAnswer] = {
         "rest": Rest(reason=RestReason.UNJUDGED, note=text),
         "continue": Continue(feedback=BACK, note=text),
-        "reply": CommandReply(text=text, work=True, context=text),
+        "reply": CommandReply(headline=text, work=True, context=text),
         "nothing": NoReply(note=text),
     }
     encoded(answers[kind], f"go on {text}")

@@ -105,7 +105,7 @@ def test_half_characters_and_bytes_that_are_no_text_are_replaced() -> None:
     )
     told = decode(raw)
     assert isinstance(told, CommandTyped)
-    assert told.arguments == "� cut, 😀 whole, \\ud83d �"
+    assert told.order.text == "� cut, 😀 whole, \\ud83d �"
 
 
 def test_an_error_that_is_nested_beyond_reading_is_left_out() -> None:

@@ -11,6 +11,7 @@ from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.journal import TaskStatus
 from sidecar.kernel.log import RunIterationBegan, RunIterationEnded
+from sidecar.kernel.orders import GoalTerms, Order
 from sidecar.kernel.runs import (
     AgentEnded,
     AgentPrinted,
@@ -45,7 +46,7 @@ async def test_a_fresh_agent_is_started_with_what_the_judge_missed_until_the_goa
     scene = Scene(fakes, worked(fakes))
     ended = await scene.play()
     assert (ended.outcome, ended.exit_code, ended.iterations) == ("achieved", 0, 2)
-    assert [errand.prompt for errand in scene.agents.errands] == ["iteration 1", "iteration 2"]
+    assert [task.prompt for task in scene.agents.errands] == ["iteration 1", "iteration 2"]
     first, second = scene.prompts
     assert (first.goal, first.spec, first.feedback, first.tools) == (
         GOAL, "Comments begin with #.", "", "supervisor",
@@ -82,7 +83,7 @@ async def test_without_a_number_the_budget_of_continuations_decides() -> None:
 @pytest.mark.proves("runs and the journal")
 async def test_agents_that_move_nothing_are_a_stall(fakes: Fakes) -> None:
     fakes.judge.script(*(incomplete("the same point") for _ in range(10)))
-    scene = Scene(fakes, lambda _errand: AgentResult(said="I tried.", exit_code=0))
+    scene = Scene(fakes, lambda _task: AgentResult(said="I tried.", exit_code=0))
     ended = await scene.play()
     assert (ended.outcome, ended.exit_code) == ("stalled", 1)
     assert len(scene.agents.errands) == 4
@@ -93,9 +94,9 @@ async def test_a_run_that_is_to_pause_ends_after_the_iteration_was_judged(fakes:
     fakes.judge.script(incomplete("one"), complete("E1"))
     loops: list[AgentLoop] = []
 
-    def work(errand: AgentTask) -> AgentResult:
-        fakes.workspace.tree = f"{errand.prompt} of {len(loops)}"
-        if errand.prompt == "iteration 1":
+    def work(task: AgentTask) -> AgentResult:
+        fakes.workspace.tree = f"{task.prompt} of {len(loops)}"
+        if task.prompt == "iteration 1":
             assert [loops[0].pause() for _ in range(presses)][-1] is (presses == 1)
         return AgentResult(said="x", exit_code=0)
 
@@ -120,8 +121,8 @@ async def test_a_goal_that_is_taken_away_while_an_agent_works_ends_the_run(
 ) -> None:
     scene = Scene(fakes)
 
-    async def work(_errand: AgentTask) -> AgentResult:
-        await scene.overseer.typed("goal", word)
+    async def work(_task: AgentTask) -> AgentResult:
+        await scene.overseer.order(Order(name="goal", word=word))
         return AgentResult(said="Done.", exit_code=0)
 
     scene.agents = agents(work)
@@ -137,8 +138,8 @@ async def test_a_goal_that_is_taken_away_while_an_agent_works_ends_the_run(
 async def test_a_failing_agent_is_judged_by_what_it_left_and_three_in_a_row_end_the_run(fakes: Fakes) -> None:
     fakes.judge.script(*(incomplete(f"point {number}") for number in range(10)))
 
-    def work(errand: AgentTask) -> AgentResult:
-        fakes.workspace.tree = errand.prompt
+    def work(task: AgentTask) -> AgentResult:
+        fakes.workspace.tree = task.prompt
         return AgentResult(said="Invalid API key", exit_code=1)
 
     scene = Scene(fakes, work)
@@ -151,7 +152,7 @@ async def test_a_failing_agent_is_judged_by_what_it_left_and_three_in_a_row_end_
 @pytest.mark.proves("runs and the journal")
 async def test_an_agent_that_cannot_work_at_all_ends_the_run_at_once_and_is_not_judged(fakes: Fakes) -> None:
     broken = AgentResult(exit_code=1, trouble="error: unknown option '--nme'", unusable=True)
-    scene = Scene(fakes, lambda _errand: broken)
+    scene = Scene(fakes, lambda _task: broken)
     ended = await scene.play()
     assert (ended.outcome, ended.detail, ended.iterations) == ("agent-failed", broken.trouble, 1)
     assert (fakes.judge.cases, scene.all(IterationJudged)) == ([], [])
@@ -160,7 +161,7 @@ async def test_an_agent_that_cannot_work_at_all_ends_the_run_at_once_and_is_not_
 
 async def test_an_agent_that_failed_after_it_met_the_goal_achieved_it(fakes: Fakes) -> None:
     fakes.judge.script(complete("E1"))
-    scene = Scene(fakes, lambda _errand: AgentResult(trouble="it did not end within 600 s"))
+    scene = Scene(fakes, lambda _task: AgentResult(trouble="it did not end within 600 s"))
     assert (await scene.play()).outcome == "achieved"
 
 
@@ -168,8 +169,8 @@ async def test_a_good_agent_between_them_makes_failures_count_anew(fakes: Fakes)
     fakes.judge.script(*(incomplete(f"point {number}") for number in range(10)))
     codes = [1, 1, 0, 1, 1, 1]
 
-    def work(errand: AgentTask) -> AgentResult:
-        fakes.workspace.tree = errand.prompt
+    def work(task: AgentTask) -> AgentResult:
+        fakes.workspace.tree = task.prompt
         return AgentResult(said="x", exit_code=codes.pop(0))
 
     assert (await Scene(fakes, work).play()).iterations == 6
@@ -177,16 +178,16 @@ async def test_a_good_agent_between_them_makes_failures_count_anew(fakes: Fakes)
 
 async def test_an_agent_gets_what_is_left_of_the_goals_time(fakes: Fakes) -> None:
     fakes.judge.script(incomplete("one"), incomplete("two"))
-    scene = Scene(fakes, minutes=5)
+    scene = Scene(fakes, goal=GoalTerms(condition=GOAL, checks=("make",), max_seconds=300))
 
-    def work(errand: AgentTask) -> AgentResult:
+    def work(task: AgentTask) -> AgentResult:
         fakes.clock.advance(200.0)
-        fakes.workspace.tree = errand.prompt
+        fakes.workspace.tree = task.prompt
         return AgentResult(said="x", exit_code=0)
 
     scene.agents = agents(work)
     ended = await scene.play()
-    assert [errand.seconds for errand in scene.agents.errands] == [300.0, 100.0]
+    assert [task.seconds for task in scene.agents.errands] == [300.0, 100.0]
     assert ended.outcome == "exhausted"
 
 
@@ -208,15 +209,15 @@ async def test_the_next_agent_sees_the_tasks_and_a_completed_one_is_told(fakes: 
     fakes.judge.script(incomplete("more"), complete("E1"))
     journals = SessionJournals(fakes.journals)
 
-    def work(errand: AgentTask) -> AgentResult:
-        fakes.workspace.tree = errand.prompt
-        if errand.prompt == "iteration 1":
+    def work(task: AgentTask) -> AgentResult:
+        fakes.workspace.tree = task.prompt
+        if task.prompt == "iteration 1":
             journals.change(
                 KEY, lambda now: journal.add_tasks(now, (("write the lexer", TaskStatus.REMAINING),))
             )
         else:
             journals.change(KEY, lambda now: journal.set_task_status(now, "T1", TaskStatus.COMPLETED))
-        journals.change(KEY, lambda now: journal.add_iteration_summary(now, f"did {errand.prompt}", 0.0))
+        journals.change(KEY, lambda now: journal.add_iteration_summary(now, f"did {task.prompt}", 0.0))
         return AgentResult(said="x", exit_code=0)
 
     scene = Scene(fakes, work)
@@ -259,11 +260,11 @@ async def test_each_iteration_is_committed_before_it_is_judged_and_a_failure_is_
         KEY, lambda now: journal.add_tasks(now, ((f"write the {SECRET}", TaskStatus.REMAINING),))
     )
 
-    def finish(errand: AgentTask) -> AgentResult:
+    def finish(task: AgentTask) -> AgentResult:
         SessionJournals(fakes.journals).change(
             KEY, lambda now: journal.set_task_status(now, "T1", TaskStatus.COMPLETED)
         )
-        return worked(fakes)(errand)  # type: ignore[return-value]
+        return worked(fakes)(task)  # type: ignore[return-value]
 
     scene = Scene(fakes, worked(fakes), finish)
     committed = list[tuple[str, int]]()
@@ -287,7 +288,7 @@ async def test_each_iteration_is_committed_before_it_is_judged_and_a_failure_is_
 async def test_neither_a_secret_nor_the_token_of_the_tools_is_shown(fakes: Fakes) -> None:
     fakes.judge.script(complete("E1"))
 
-    def leaking(_errand: AgentTask) -> AgentResult:
+    def leaking(_task: AgentTask) -> AgentResult:
         fakes.workspace.tree = "other"
         return AgentResult(said=f"{SECRET} and {TOKEN}", exit_code=1, trouble=f"{TOKEN} is refused")
 
@@ -344,11 +345,11 @@ async def test_a_task_that_a_hook_adds_before_an_iteration_is_told_to_its_agent(
 async def test_an_agent_that_completes_a_hundred_tasks_at_once_holds_nobody_up(fakes: Fakes) -> None:
     fakes.judge.script(complete("E1"))
 
-    def completing(errand: AgentTask) -> AgentResult:
+    def completing(task: AgentTask) -> AgentResult:
         SessionJournals(fakes.journals).change(
             KEY, lambda one: journal.add_tasks(one, [(f"task {n}", TaskStatus.COMPLETED) for n in range(100)])
         )
-        return worked(fakes)(errand)  # type: ignore[return-value]
+        return worked(fakes)(task)  # type: ignore[return-value]
 
     scene = Scene(fakes, completing)
     await scene.play()

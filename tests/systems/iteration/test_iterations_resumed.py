@@ -10,6 +10,7 @@ from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.log import RunIterationBegan, RunIterationEnded
+from sidecar.kernel.orders import GoalTerms
 from sidecar.kernel.runs import IterationStarted, RunStarted
 from sidecar.systems.iteration.loop import INTERRUPTED_OUTCOME
 from support.cases import complete, incomplete
@@ -29,7 +30,7 @@ async def interrupted(scene: Scene) -> None:
     """Cancel the run while its agent works."""
     begun = asyncio.Event()
 
-    async def work(_errand: AgentTask) -> AgentResult:
+    async def work(_task: AgentTask) -> AgentResult:
         begun.set()
         await asyncio.Event().wait()
         raise AssertionError
@@ -74,8 +75,8 @@ async def test_what_an_interrupted_agent_was_told_is_told_to_the_next_one_and_ch
     fakes.judge.script(incomplete("the lexer drops them"), complete("E1"))
     scene = Scene(fakes)
 
-    async def work(errand: AgentTask) -> AgentResult:
-        if errand.prompt == "iteration 2":
+    async def work(task: AgentTask) -> AgentResult:
+        if task.prompt == "iteration 2":
             raise asyncio.CancelledError
         fakes.workspace.tree = "moved"
         return AgentResult(said="x", exit_code=0)
@@ -91,8 +92,8 @@ async def test_what_an_interrupted_agent_was_told_is_told_to_the_next_one_and_ch
 
 
 async def test_a_goal_that_is_refused_starts_no_agent(fakes: Fakes) -> None:
-    scene = Scene(fakes, worked(fakes), goal="it works --max-minutes none")
-    with pytest.raises(BadInputError, match="max-minutes"):
+    scene = Scene(fakes, worked(fakes), goal=GoalTerms(condition="x" * 4001))
+    with pytest.raises(BadInputError, match="4000 are allowed"):
         await scene.play()
     assert scene.agents.errands == []
 

@@ -57,11 +57,11 @@ def statuses(scene: Scene) -> list[TaskStatus]:
     return [task.status for task in journal(scene).tasks]
 
 
-def completes(scene: Scene, errand: AgentTask, text: str = "done") -> None:
+def completes(scene: Scene, task: AgentTask, text: str = "done") -> None:
     """Do the task of an agent, as its tools would."""
-    worker = int(errand.access.token.rpartition(".")[2]) if errand.access else 0
+    worker = int(task.access.token.rpartition(".")[2]) if task.access else 0
     own = next(task.id for task in journal(scene).tasks if task.claim and task.claim.worker == worker)
-    Path(errand.project, f"{own}.txt").write_text(text)
+    Path(task.project, f"{own}.txt").write_text(text)
     scene.overseer.journals.change(
         KEY, lambda now: rules.set_task_status(now, own, TaskStatus.COMPLETED, worker)
     )
@@ -129,8 +129,8 @@ async def test_a_task_whose_agent_was_killed_before_it_began_is_free_at_once(pro
 
 @pytest.mark.proves("runs and the journal")
 async def test_no_more_agents_are_started_than_the_budget_of_all_together(project: Path) -> None:
-    async def work(errand: AgentTask) -> AgentResult:
-        completes(busy, errand)
+    async def work(task: AgentTask) -> AgentResult:
+        completes(busy, task)
         return AgentResult(said="Done.", exit_code=0)
 
     busy = await scene(project, work, jobs=4, most=3)
@@ -148,9 +148,9 @@ async def test_no_more_agents_are_started_than_the_budget_of_all_together(projec
 async def test_a_check_that_the_work_breaks_sends_its_task_back_and_the_tree_stays_green(
     project: Path,
 ) -> None:
-    def work(errand: AgentTask) -> AgentResult:
+    def work(task: AgentTask) -> AgentResult:
         again = any("does not pass any more" in note.content for note in journal(busy).notes)
-        completes(busy, errand, "good" if again else "bad")
+        completes(busy, task, "good" if again else "bad")
         return AgentResult(said="Done.", exit_code=0)
 
     busy = await scene(project, work, tasks=TASKS[:1])
@@ -166,8 +166,8 @@ async def test_a_check_that_the_work_breaks_sends_its_task_back_and_the_tree_sta
 
 
 async def test_work_on_a_task_that_another_agent_took_meanwhile_is_kept_and_not_merged(project: Path) -> None:
-    def work(errand: AgentTask) -> AgentResult:
-        Path(errand.project, "late.txt").touch()
+    def work(task: AgentTask) -> AgentResult:
+        Path(task.project, "late.txt").touch()
         others = TaskClaim(worker=99, until=9e9, machine="elsewhere")
         busy.overseer.journals.change(
             KEY, lambda now: (replace(now, tasks=(replace(now.tasks[0], claim=others),)), None)
@@ -183,8 +183,8 @@ async def test_work_on_a_task_that_another_agent_took_meanwhile_is_kept_and_not_
 
 
 async def test_a_change_of_the_users_in_the_way_ends_the_run_and_the_next_one_merges(project: Path) -> None:
-    def work(errand: AgentTask) -> AgentResult:
-        completes(busy, errand)
+    def work(task: AgentTask) -> AgentResult:
+        completes(busy, task)
         (project / "T1.txt").write_text("mine")
         return AgentResult(said="Done.", exit_code=0)
 
@@ -197,7 +197,7 @@ async def test_a_change_of_the_users_in_the_way_ends_the_run_and_the_next_one_me
     (project / "T1.txt").unlink()
     busy.fakes.judge.script(complete("E1"))
     again = busy.again(
-        lambda _errand: AgentResult(said="All is done.", exit_code=0), project=str(project), jobs=2
+        lambda _task: AgentResult(said="All is done.", exit_code=0), project=str(project), jobs=2
     )
     again.worktrees = busy.worktrees
     assert (await again.play()).outcome == "achieved"
@@ -210,10 +210,10 @@ async def test_agents_of_an_interrupted_run_are_ended_and_what_was_completed_wai
     began: list[AgentTask] = []
     both = asyncio.Event()
 
-    async def work(errand: AgentTask) -> AgentResult:
-        began.append(errand)
+    async def work(task: AgentTask) -> AgentResult:
+        began.append(task)
         if len(began) == 1:
-            completes(busy, errand)
+            completes(busy, task)
         if len(began) == 2:
             both.set()
         await asyncio.Event().wait()

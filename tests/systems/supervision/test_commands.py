@@ -43,7 +43,7 @@ async def test_a_refused_command_leaves_the_goal_as_it_is_and_is_written_down(fa
     assert fakes.goal() == with_goal().goal
     (entry,) = fakes.record.read(KEY)
     assert (entry.event, entry.decided) == ("command goal", "refused")
-    assert entry.detail.startswith("x" * 300 + " -> Supervisor: the condition has 4001 characters")
+    assert entry.detail.startswith(" -> the condition has 4001 characters")
 
 
 async def test_a_command_is_written_down_with_what_was_answered(fakes: Fakes) -> None:
@@ -52,7 +52,7 @@ async def test_a_command_is_written_down_with_what_was_answered(fakes: Fakes) ->
     assert (entry.event, entry.decided, entry.detail) == (
         "command retry",
         "done",
-        "5 -> Supervisor: budget of 5 continuations.",
+        "5 -> budget of 5 continuations.",
     )
 
 
@@ -113,7 +113,7 @@ async def test_switched_off_a_command_is_refused_with_what_to_type(
     fakes.switches.turn(on=False, project=project)
     reply = await fakes.reply(command("all tests pass"))
     remedy = "supervisor on --project" if project else "supervisor on"
-    assert (reply.refused, reply.text) == (True, f"Supervisor is {off}. Type in a shell: {remedy}")
+    assert (reply.refused, reply.text) == (True, f"Supervisor: switched {off}. Type in a shell: {remedy}")
     assert fakes.store.load(KEY) is None
 
 

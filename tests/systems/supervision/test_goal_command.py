@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.goal import CONDITION_LIMIT, Goal, GoalSpending, GoalStatus
+from sidecar.kernel.orders import parse_order
 from sidecar.kernel.session import ProgressSnapshot, Session
 from sidecar.kernel.settings import JudgeSettings, Settings
 from sidecar.systems.supervision.policy.commands import (
@@ -16,9 +17,9 @@ from sidecar.systems.supervision.policy.commands import (
     NO_GOAL,
     PAUSABLE_STATUSES,
     RESUMABLE_STATUSES,
-    TypedCommand,
+    Typed,
+    carry_out_order,
     describe_new_goal,
-    run_typed_command,
 )
 from support.cases import SETTINGS, at_status, goal, said, session, with_goal
 from support.table import over_table
@@ -27,8 +28,7 @@ CLEAR_WORDS = ("clear", "stop", "off", "reset", "none", "cancel")
 
 
 def command(arguments: str, before: Session | None = None) -> tuple[Session, CommandReply]:
-    typed_now = TypedCommand(name="goal", arguments=arguments, at=50.0, position=7)
-    return run_typed_command(before or session(), SETTINGS, typed_now)
+    return carry_out_order(before or session(), SETTINGS, parse_order("goal", arguments), Typed(50.0, 7))
 
 
 def goal_after(arguments: str, before: Session | None = None) -> Goal:
@@ -41,17 +41,18 @@ def test_a_condition_sets_an_active_goal_and_starts_the_work() -> None:
     after, reply = command("all tests pass")
     assert after.goal == Goal(id=goal_after("all tests pass").id, condition="all tests pass", set_at=50.0)
     budget = "Budget: 16 continuations, 30 minutes of work, 400000 tokens, no limit in money."
-    text = f"Supervisor: goal set: all tests pass\n{CHOSEN_LATER}\n{budget}"
-    assert reply == CommandReply(text=text, work=True)
+    assert reply == CommandReply(
+        headline="goal set: all tests pass", details=(CHOSEN_LATER, budget), work=True
+    )
 
 
 def test_a_long_condition_is_shown_in_a_line_and_money_is_named() -> None:
     settings = Settings(goal_max_cents=50, judge=JudgeSettings(daily_cents=200.5))
-    typed_now = TypedCommand(name="goal", arguments="first\n" + "x" * 3000, at=50.0, position=7)
-    _, reply = run_typed_command(session(), settings, typed_now)
-    first, *_, last = reply.text.splitlines()
+    order = parse_order("goal", "first\n" + "x" * 3000)
+    _, reply = carry_out_order(session(), settings, order, Typed(50.0, 7))
+    first, *_, last = reply.lines
     assert len(first) < 350
-    assert first.startswith("Supervisor: goal set: first ")
+    assert first.startswith("goal set: first ")
     assert last.endswith("tokens, 50 cents for judging it and 200.5 cents for judging in a day.")
 
 
@@ -66,9 +67,9 @@ def test_a_long_condition_is_shown_in_a_line_and_money_is_named() -> None:
     ],
 )
 def test_the_judge_that_will_be_asked_is_named_or_that_there_is_none(backend: str, said: str) -> None:
-    text = describe_new_goal(session(), goal(), SETTINGS, "Checks.", ChosenBackend(backend, "why"))
-    assert text.splitlines()[1] == "Checks."
-    assert text.splitlines()[2].startswith(said)
+    reply = describe_new_goal(session(), goal(), SETTINGS, "Checks.", ChosenBackend(backend, "why"))
+    assert reply.details[0] == "Checks."
+    assert reply.details[1].startswith(said)
 
 
 def test_options_are_kept_with_the_goal_and_the_checks_are_shown() -> None:
@@ -77,7 +78,7 @@ def test_options_are_kept_with_the_goal_and_the_checks_are_shown() -> None:
     kept = after.goal
     assert kept is not None
     assert (kept.checks, kept.max_seconds, kept.max_tokens) == (("make", "make docs"), 300, 9)
-    assert reply.text.splitlines()[1] == f"Will be run at each stop: `make`, `make docs`. {CHOSEN_LATER}"
+    assert reply.details[0] == f"Will be run at each stop: `make`, `make docs`. {CHOSEN_LATER}"
 
 
 def test_work_is_counted_from_the_command_on() -> None:
@@ -145,16 +146,14 @@ def test_options_do_not_count_towards_the_limit_of_the_condition() -> None:
 
 REFUSALS = {
     "x" * 4001: (
-        "Supervisor: the condition has 4001 characters, 4000 are allowed. "
+        "the condition has 4001 characters, 4000 are allowed. "
         "Write the details into a file and name the file in the condition."
     ),
-    '--check "make"': ("Supervisor: a goal needs a condition, for example: /supervisor:goal all tests pass"),
-    "--max-minutes 5": ("Supervisor: a goal needs a condition, for example: /supervisor:goal all tests pass"),
-    "x --check": (
-        'Supervisor: --check needs a value. Example: /supervisor:goal the build is clean --check "make build"'
-    ),
+    '--check "make"': ("a goal needs a condition, for example: /supervisor:goal all tests pass"),
+    "--max-minutes 5": ("a goal needs a condition, for example: /supervisor:goal all tests pass"),
+    "x --check": ('--check needs a value. Example: /supervisor:goal the build is clean --check "make build"'),
     "x --max-minutes 0": (
-        "Supervisor: --max-minutes takes a whole number of at least 1, not '0'. "
+        "--max-minutes takes a whole number of at least 1, not '0'. "
         "Example: /supervisor:goal all tests pass --max-minutes 60"
     ),
 }
@@ -163,7 +162,7 @@ REFUSALS = {
 @pytest.mark.parametrize("text", REFUSALS, ids=lambda text: repr(text[:30]))
 def test_what_cannot_be_carried_out_is_refused_and_changes_nothing(text: str) -> None:
     before = with_goal(spent=GoalSpending(continuations=2))
-    assert command(text, before) == (before, CommandReply(text=REFUSALS[text], refused=True))
+    assert command(text, before) == (before, CommandReply(headline=REFUSALS[text], refused=True))
 
 
 @pytest.mark.parametrize("word", ["", "  ", "status", "STATUS", " status\n"])
@@ -176,22 +175,22 @@ def test_the_status_is_shown_at_no_cost_and_changes_nothing(word: str) -> None:
 
 
 def test_the_status_without_a_goal_says_what_to_type() -> None:
-    assert command("")[1] == CommandReply(text=NO_GOAL)
+    assert command("")[1] == CommandReply(headline=NO_GOAL)
 
 
 WORDS = [
-    *((word, CLEARABLE_STATUSES, GoalStatus.CLEARED, "Supervisor: goal cleared: ") for word in CLEAR_WORDS),
+    *((word, CLEARABLE_STATUSES, GoalStatus.CLEARED, "goal cleared: ") for word in CLEAR_WORDS),
     (
         "pause",
         PAUSABLE_STATUSES,
         GoalStatus.PAUSED,
-        "Supervisor: goal paused; /supervisor:goal resume goes on: ",
+        "goal paused; /supervisor:goal resume goes on: ",
     ),
     (
         "resume",
         RESUMABLE_STATUSES,
         GoalStatus.ACTIVE,
-        "Supervisor: goal active again; type a prompt to go on: ",
+        "goal active again; type a prompt to go on: ",
     ),
 ]
 
@@ -209,7 +208,7 @@ def test_a_word_moves_a_goal_only_from_where_it_may(
     assert after.goal is not None
     if status in allowed:
         assert after.goal.status is to
-        assert reply == CommandReply(text=f"{words}the parser accepts comments")
+        assert reply == CommandReply(headline=f"{words}the parser accepts comments")
     else:
         assert after == before
         assert reply.text.startswith("Supervisor: nothing to do, ")
@@ -225,7 +224,7 @@ def test_only_these_moves_are_allowed() -> None:
 def test_a_word_without_a_goal_does_nothing_and_says_so(word: str) -> None:
     assert command(word) == (
         session(),
-        CommandReply(text="Supervisor: nothing to do, " + NO_GOAL.removeprefix("Supervisor: ")),
+        CommandReply(headline=f"nothing to do, {NO_GOAL}"),
     )
 
 
@@ -239,8 +238,7 @@ def test_resuming_an_exhausted_goal_is_refused_with_what_to_type() -> None:
     assert command("resume", before) == (
         before,
         CommandReply(
-            text="Supervisor: the budget is spent. "
-            "A greater one makes the goal active again: /supervisor:retry N",
+            headline="the budget is spent. A greater one makes the goal active again: /supervisor:retry N",
             refused=True,
         ),
     )

@@ -14,9 +14,10 @@ from msgspec.structs import replace
 from sidecar.kernel.effects import Continue
 from sidecar.kernel.events import AgentStopped
 from sidecar.kernel.goal import LIFETIME_CONTINUATIONS, Goal, GoalStatus
+from sidecar.kernel.orders import CommandName, parse_order
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
-from sidecar.systems.supervision.policy.commands import TypedCommand, run_typed_command
+from sidecar.systems.supervision.policy.commands import Typed, carry_out_order
 from sidecar.systems.supervision.policy.sessions import (
     fork_session,
     mark_agent_active,
@@ -126,10 +127,10 @@ class Histories(RuleBasedStateMachine):
         if word == "clear" and before.goal and before.goal.status is not GoalStatus.CLEARED:
             self.line.unsettled.clear()
 
-    def _type(self, name: str, arguments: str) -> None:
+    def _type(self, name: CommandName, arguments: str) -> None:
         self._speak(works=False)
-        command = TypedCommand(name=name, arguments=arguments, at=self.at, position=0)
-        self.line.session, reply = run_typed_command(self.line.session, self.settings, command)
+        order, typed = parse_order(name, arguments), Typed(self.at, 0)
+        self.line.session, reply = carry_out_order(self.line.session, self.settings, order, typed)
         assert not reply.refused or (self.line.status, arguments) == (GoalStatus.EXHAUSTED, "resume")
 
     def _speak(self, *, works: bool) -> None:

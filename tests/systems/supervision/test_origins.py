@@ -14,17 +14,22 @@ from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AnyHostEvent
 from sidecar.kernel.log import EventFilter
-from sidecar.kernel.origin import Ancestry, Giver, Process
+from sidecar.kernel.orders import COMMAND_NAMES, Ancestry, Giver, Process, parse_order
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.process_table import ProcessTable
 from sidecar.systems.supervision.forgetting import ForgetRequest, SessionRemover
 from sidecar.systems.supervision.people import (
     CommandLineService,
-    CommandRequest,
+    OrderRequest,
     SessionSelector,
     SwitchRequest,
 )
-from sidecar.systems.supervision.policy.origins import describe_processes, judge_origin, order_message
+from sidecar.systems.supervision.policy.origins import (
+    describe_processes,
+    general_order_message,
+    judge_origin,
+    order_message,
+)
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.cases import KEY, stopped, with_goal
 from support.fakes import Fakes, command, prompt
@@ -108,7 +113,11 @@ def test_an_origin_is_described_in_a_few_words() -> None:
 )
 def test_an_order_is_told_with_what_undoes_it(name: str, arguments: str, undo: str) -> None:
     seen = judge_origin((), None, (), None)
-    told = order_message(name, arguments, seen, replace(with_goal(), retry=7))
+    told = (
+        order_message(parse_order(name, arguments), seen, replace(with_goal(), retry=7))
+        if name in COMMAND_NAMES
+        else general_order_message(name, arguments, seen)
+    )
     assert told.startswith(
         f"Supervisor: `{f'{name} {arguments}'.strip()}` was ordered by a process that is gone"
     )
@@ -129,10 +138,10 @@ class Room:
 
     def told(self) -> str:
         incidents = self.fakes.services.incidents.take(KEY)
-        return "\n".join((*incidents, self.fakes.supervisor.steering.note(KEY)))
+        return "\n".join((*incidents, "\n".join(self.fakes.supervisor.steering.take_lines(KEY))))
 
     async def order(self, arguments: str, pid: int) -> CommandReply:
-        asked = CommandRequest(who=SessionSelector(session=KEY.id), name="goal", arguments=arguments)
+        asked = OrderRequest(who=SessionSelector(session=KEY.id), order=parse_order("goal", arguments))
         return await self.people.order(asked, pid)
 
 

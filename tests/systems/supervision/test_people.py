@@ -15,13 +15,13 @@ from sidecar.kernel.events import SessionEnded
 from sidecar.kernel.gate import GateRun
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.log import EventFilter, LoggedEvent, OrderGiven, StopJudged
-from sidecar.kernel.origin import Process
+from sidecar.kernel.orders import Order, Process, parse_order
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.systems.supervision.people import (
     NO_SESSION_HINT,
     CommandLineService,
-    CommandRequest,
     OrderPermission,
+    OrderRequest,
     SessionSelector,
     SwitchRequest,
 )
@@ -54,7 +54,7 @@ def people(fakes: Fakes) -> CommandLineService:
 def test_a_folder_without_a_session_gets_a_report_that_says_so(people: CommandLineService) -> None:
     report = people.report(HERE)
     assert (report.session, report.status, report.exit_code) == ("", "none", 3)
-    assert report.text == f"Supervisor: no session is known for {PROJECT}.\n{NO_SESSION_HINT}"
+    assert report.text == f"no session is known for {PROJECT}.\n{NO_SESSION_HINT}"
     assert report.rubric == RUBRIC.origin
 
 
@@ -67,7 +67,7 @@ async def test_a_report_tells_where_the_session_stands_and_how_it_came_there(
     report = people.report(HERE)
     assert (report.session, report.host, report.project) == ("s1", "claude-code", PROJECT)
     assert (report.status, report.exit_code) == ("stalled", 1)
-    assert report.text.startswith("Supervisor: goal stalled: the parser accepts comments")
+    assert report.text.startswith("goal stalled: the parser accepts comments")
     assert [entry.decided for entry in report.story] == [RestReason.CLEAN]
     assert report.set_aside == ("it was edited by hand",)
 
@@ -165,7 +165,7 @@ async def test_an_order_about_a_goal_is_for_the_session_that_is_held_and_a_new_o
 ) -> None:
     saved(fakes, "held", 1.0)
     saved(fakes, "free", 3.0, goal=None)
-    await people.order(CommandRequest(who=HERE, name="goal", arguments=arguments))
+    await people.order(OrderRequest(who=HERE, order=parse_order("goal", arguments)))
     moved = {key.id for key in fakes.store.known() if fakes.state(key).seen_at == fakes.clock.now()}
     assert moved == {meant}
 
@@ -175,7 +175,7 @@ async def test_an_order_from_above_reaches_no_session_below(fakes: Fakes, people
     assert found(people, HERE) == "below"
     assert people.find(HERE) is None  # by which a tool called by hand finds its session
     with pytest.raises(BadInputError, match="no agent has worked in"):
-        await people.order(CommandRequest(who=HERE, name="goal", arguments="clear"))
+        await people.order(OrderRequest(who=HERE, order=parse_order("goal", "clear")))
 
 
 async def test_a_session_whose_host_has_gone_is_closed(fakes: Fakes) -> None:
@@ -287,7 +287,7 @@ async def test_a_marker_with_a_hosts_session_id_does_not_stand_for_that_session(
     note = f"\nThis is the session of {host}. For the other one with this id: --session {other}:s1"
     report = people.report(who)
     assert (report.host, report.text.endswith(note)) == (host, True)
-    reply = await people.order(CommandRequest(who=who, name="goal", arguments="clear"))
+    reply = await people.order(OrderRequest(who=who, order=parse_order("goal", "clear")))
     assert reply.text.endswith(note)
     after_clear = {key: fakes.store.load(key) for key in (KEY, marker)}
     cleared = [key.host for key, each in after_clear.items() if each and each.goal
@@ -313,16 +313,16 @@ async def test_an_order_is_carried_out_as_if_it_had_been_typed_in_the_host(
     fakes: Fakes, people: CommandLineService
 ) -> None:
     fakes.store.save(session(goal=after(2)))
-    reply = await people.order(CommandRequest(who=HERE, name="goal", arguments="clear"))
+    reply = await people.order(OrderRequest(who=HERE, order=parse_order("goal", "clear")))
     assert reply.text == "Supervisor: goal cleared: the parser accepts comments"
     assert fakes.goal().status is GoalStatus.CLEARED
-    again = await people.order(CommandRequest(who=HERE, name="retry", arguments="5"))
+    again = await people.order(OrderRequest(who=HERE, order=parse_order("retry", "5")))
     assert again.text == "Supervisor: budget of 5 continuations, 2 used."
 
 
 async def test_a_goal_from_a_shell_sets_no_agent_to_work(fakes: Fakes, people: CommandLineService) -> None:
     fakes.store.save(session())
-    await people.order(CommandRequest(who=HERE, name="goal", arguments="all tests pass"))
+    await people.order(OrderRequest(who=HERE, order=parse_order("goal", "all tests pass")))
     assert summaries(people)[0][1] == "resting"
     await fakes.tell(prompt())
     assert summaries(people)[0][1] == "working"
@@ -330,7 +330,7 @@ async def test_a_goal_from_a_shell_sets_no_agent_to_work(fakes: Fakes, people: C
 
 async def test_the_same_order_twice_is_two_orders(fakes: Fakes, people: CommandLineService) -> None:
     fakes.store.save(session())
-    order = CommandRequest(who=HERE, name="goal", arguments="all tests pass")
+    order = OrderRequest(who=HERE, order=parse_order("goal", "all tests pass"))
     await people.order(order)
     first = fakes.goal()
     await people.order(order)
@@ -339,12 +339,14 @@ async def test_the_same_order_twice_is_two_orders(fakes: Fakes, people: CommandL
 
 async def test_an_order_for_no_known_session_is_refused_with_what_to_do(people: CommandLineService) -> None:
     with pytest.raises(BadInputError, match=r"no session is known as s9\..*supervisor status"):
-        await people.order(CommandRequest(who=SessionSelector(session="s9"), name="goal"))
+        await people.order(
+            OrderRequest(who=SessionSelector(session="s9"), order=Order(name="goal", word="status"))
+        )
 
 
 async def test_an_order_leaves_the_sessions_folder_as_it_is(fakes: Fakes, people: CommandLineService) -> None:
     fakes.store.save(session(goal=after(2)))
-    await people.order(CommandRequest(who=SessionSelector(session="s1"), name="goal", arguments="pause"))
+    await people.order(OrderRequest(who=SessionSelector(session="s1"), order=parse_order("goal", "pause")))
     assert fakes.state() == replace(
         session(goal=after(2, status=GoalStatus.PAUSED)),
         seen_at=fakes.clock.now(),
@@ -385,7 +387,7 @@ async def test_a_goal_set_in_a_shell_names_the_checks_that_the_shell_finds_and_n
 ) -> None:
     fakes.store.save(session())
     fakes.catalog.gates = (PYTEST,)
-    order = CommandRequest(who=HERE, name="goal", arguments="all tests pass", environment=dict(ENVIRONMENT))
+    order = OrderRequest(who=HERE, order=parse_order("goal", "all tests pass"), environment=dict(ENVIRONMENT))
     said = (await people.order(order)).text.splitlines()
     assert said[1] == "Will be run at each stop: `pytest -q`."
     assert said[2].startswith("Budget: ")

@@ -6,24 +6,23 @@ import pytest
 
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
+from sidecar.kernel.orders import parse_order
 from sidecar.kernel.session import ProgressSnapshot, Session
 from sidecar.kernel.settings import Settings
-from sidecar.systems.supervision.policy.commands import TypedCommand, run_typed_command
+from sidecar.systems.supervision.policy.commands import Typed, carry_out_order
 from support.cases import SETTINGS, after, goal, session
 from support.table import over_table
 
 
 def command(arguments: str, before: Session, settings: Settings = SETTINGS) -> tuple[Session, CommandReply]:
-    return run_typed_command(
-        before, settings, TypedCommand(name="retry", arguments=arguments, at=0.0, position=0)
-    )
+    return carry_out_order(before, settings, parse_order("retry", arguments), Typed(0.0, 0))
 
 
 @pytest.mark.parametrize("number", [1, 2, 16, 99, 100])
 def test_a_number_is_the_sessions_budget(number: int) -> None:
     assert command(f" {number} ", session()) == (
         session(retry=number),
-        CommandReply(text=f"Supervisor: budget of {number} continuation{'' if number == 1 else 's'}."),
+        CommandReply(headline=f"budget of {number} continuation{'' if number == 1 else 's'}."),
     )
 
 
@@ -33,20 +32,20 @@ REFUSED = ("0", "101", "x", "-1", "+5", "1.5", "5 6", "\u0665", "\u00b2", "1e2",
 @over_table("text", REFUSED, ids=lambda text: text[:10])
 def test_what_is_no_number_from_1_to_100_is_refused(text: str) -> None:
     before = session(retry=5)
-    refusal = f"Supervisor: retry takes a whole number from 1 to 100, not {text[:40]!r}"
-    assert command(text, before) == (before, CommandReply(text=refusal, refused=True))
+    refusal = f"retry takes a whole number from 1 to 100, not {text[:40]!r}"
+    assert command(text, before) == (before, CommandReply(headline=refusal, refused=True))
 
 
 @pytest.mark.parametrize(
     ("before", "said"),
     [
-        (session(), "Supervisor: budget of 16 continuations."),
-        (session(retry=3), "Supervisor: budget of 3 continuations."),
-        (session(goal=after(2)), "Supervisor: budget of 16 continuations, 2 used."),
+        (session(), "budget of 16 continuations."),
+        (session(retry=3), "budget of 3 continuations."),
+        (session(goal=after(2)), "budget of 16 continuations, 2 used."),
     ],
 )
 def test_without_a_number_the_budget_is_shown(before: Session, said: str) -> None:
-    assert command("", before) == (before, CommandReply(text=said))
+    assert command("", before) == (before, CommandReply(headline=said))
 
 
 def test_the_settings_budget_is_shown_where_the_user_named_none() -> None:
@@ -62,7 +61,7 @@ def test_a_greater_budget_makes_an_exhausted_goal_active_again() -> None:
     assert command("17", exhausted()) == (
         session(goal=after(16), retry=17),
         CommandReply(
-            text="Supervisor: budget of 17 continuations, 16 used. "
+            headline="budget of 17 continuations, 16 used. "
             "The goal is active again, type a prompt to go on: the parser accepts comments"
         ),
     )

@@ -78,8 +78,8 @@ def test_an_edit_between_stop_and_prompt_is_the_users_whatever_the_agent_does_ne
     scene.file.write_text(NEW)
     scene.speak()
     assert scene.antipattern(WROTE) == "NEW"
-    assert scene.watch.note(KEY).startswith("Supervisor: the rubric in force changed: ")
-    assert scene.watch.note(KEY) == ""
+    assert "\n".join(scene.watch.take_lines(KEY)).startswith("Supervisor: the rubric in force changed: ")
+    assert "\n".join(scene.watch.take_lines(KEY)) == ""
 
 
 def test_an_edit_while_the_agent_works_is_the_users_unless_the_agent_may_have_made_it(scene: Scene) -> None:
@@ -95,20 +95,20 @@ def test_a_held_edit_is_told_once_to_each_session(scene: Scene) -> None:
     scene.speak()
     scene.file.write_text(NEW)
     scene.stop(WROTE)
-    assert "It does not count until you type /supervisor:accept" in scene.watch.note(KEY)
+    assert "It does not count until you type /supervisor:accept" in "\n".join(scene.watch.take_lines(KEY))
     scene.speak()
     scene.stop()
-    assert scene.watch.note(KEY) == ""
+    assert "\n".join(scene.watch.take_lines(KEY)) == ""
     scene.speak(OTHER)
     scene.stop(key=OTHER)
-    assert "It does not count" in scene.watch.note(OTHER)
+    assert "It does not count" in "\n".join(scene.watch.take_lines(OTHER))
 
 
 def test_two_looks_at_one_stop_are_one(scene: Scene) -> None:
     scene.speak()
     scene.file.write_text(NEW)
     assert scene.stop(WROTE).held == scene.stop(WROTE).held
-    assert scene.watch.note(KEY).count("\n") == 0
+    assert "\n".join(scene.watch.take_lines(KEY)).count("\n") == 0
 
 
 def test_what_an_interrupted_turn_left_behind_is_held(scene: Scene) -> None:
@@ -160,7 +160,7 @@ def test_what_a_session_left_behind_that_ended_at_work_is_held(scene: Scene) -> 
     scene.watch.end(KEY)
     scene.speak(OTHER)
     assert scene.antipattern(key=OTHER) == "OLD"
-    assert "/supervisor:accept" in scene.watch.note(OTHER)
+    assert "/supervisor:accept" in "\n".join(scene.watch.take_lines(OTHER))
     scene.watch.end(OTHER)
     scene.file.write_text(NEW.replace("NEW", "NEWER"))
     scene.speak()
@@ -197,7 +197,7 @@ def test_who_wants_to_edit_is_given_a_rubric_that_counts_though_an_agent_is_at_w
     reply = edit(scene, bare)
     own = bare / ".supervisor" / "rubric.md"
     assert reply == CommandReply(
-        text=f"Supervisor: {own} is there now, begun with the default's criteria. {EDIT_HINT}"
+        headline=f"{own} is there now, begun with the default's criteria. {EDIT_HINT}"
     )
     stop: AgentStopped = stopped(project=str(bare), environment=scene.environment)
     rubric = scene.watch.in_force(stop, WROTE)

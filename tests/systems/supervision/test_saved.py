@@ -55,7 +55,7 @@ def test_an_edit_at_rest_is_told_once_and_counts_at_the_next_stop(
     assert scene.looks() == ""
     scene.speak()
     assert scene.stop() == "NEW"
-    assert scene.watch.note(KEY) == ""
+    assert "\n".join(scene.watch.take_lines(KEY)) == ""
 
 
 @saves
@@ -63,7 +63,7 @@ def test_an_edit_that_no_watch_saw_counts_once_too(scene: Scene, save: Callable[
     save(scene.file, NEW)
     scene.speak()
     assert scene.stop() == "NEW"
-    assert scene.watch.note(KEY) == COUNTS
+    assert "\n".join(scene.watch.take_lines(KEY)) == COUNTS
     assert scene.looks() == ""
 
 
@@ -75,7 +75,9 @@ def test_an_edit_while_the_agent_works_is_decided_at_its_stop(
     save(scene.file, NEW)
     assert scene.looks() == UNDECIDED
     assert scene.stop() == "NEW"
-    assert scene.watch.note(KEY) == (f"Supervisor: the rubric in force changed: {scene.file}: {CHANGE}")
+    assert "\n".join(scene.watch.take_lines(KEY)) == (
+        f"Supervisor: the rubric in force changed: {scene.file}: {CHANGE}"
+    )
     assert scene.looks() == ""
 
 
@@ -86,7 +88,7 @@ def test_an_edit_right_before_a_stop_is_told_by_the_stop_alone(
     scene.speak()
     save(scene.file, NEW)
     assert scene.stop() == "NEW"
-    assert scene.watch.note(KEY).startswith("Supervisor: the rubric in force changed: ")
+    assert "\n".join(scene.watch.take_lines(KEY)).startswith("Supervisor: the rubric in force changed: ")
     assert scene.looks() == ""
 
 
@@ -109,7 +111,7 @@ def test_a_stop_in_the_middle_of_a_save_goes_by_the_text_from_before(
     moment(scene.file)
     assert scene.stop() == "OLD"
     assert scene.saved.look(), "it is worth to look again"
-    assert scene.watch.note(KEY) == ""
+    assert "\n".join(scene.watch.take_lines(KEY)) == ""
     scene.file.write_text(NEW)
     assert scene.looks() == COUNTS
     scene.speak()
@@ -132,7 +134,7 @@ def test_an_agent_that_empties_the_file_right_before_its_stop_is_held(scene: Sce
     scene.speak()
     scene.file.write_text("")
     assert scene.stop(turn(calls=(ran(": > .supervisor/rubric.md"),))) == "OLD"
-    assert "/supervisor:accept" in scene.watch.note(KEY)
+    assert "/supervisor:accept" in "\n".join(scene.watch.take_lines(KEY))
 
 
 def test_an_edit_by_the_agent_is_told_as_undecided_and_then_held(scene: Scene) -> None:
@@ -140,7 +142,7 @@ def test_an_edit_by_the_agent_is_told_as_undecided_and_then_held(scene: Scene) -
     scene.file.write_text(NEW)
     assert scene.looks() == UNDECIDED
     assert scene.stop(WROTE) == "OLD"
-    assert "It does not count until you type" in scene.watch.note(KEY)
+    assert "It does not count until you type" in "\n".join(scene.watch.take_lines(KEY))
     assert scene.looks() == ""
     scene.speak()
     assert scene.stop() == "OLD"
@@ -149,7 +151,7 @@ def test_an_edit_by_the_agent_is_told_as_undecided_and_then_held(scene: Scene) -
 def test_a_stop_whose_prompt_nobody_saw_goes_by_what_the_agent_did(scene: Scene) -> None:
     scene.file.write_text(NEW)
     assert scene.stop(WROTE) == "OLD"
-    assert "/supervisor:accept" in scene.watch.note(KEY)
+    assert "/supervisor:accept" in "\n".join(scene.watch.take_lines(KEY))
 
 
 def test_an_edit_that_says_nothing_else_is_not_told(scene: Scene) -> None:
@@ -197,7 +199,7 @@ def test_a_prompt_to_an_agent_that_was_at_work_before_the_sidecar_began_decides_
     scene.file.write_text(NEW)
     scene.speak()
     assert scene.stop(IDLE) == "OLD"
-    assert "/supervisor:accept" in scene.watch.note(KEY)
+    assert "/supervisor:accept" in "\n".join(scene.watch.take_lines(KEY))
 
 
 def test_who_came_to_rest_just_before_that_was_looked_up_is_at_rest(tmp_path: Path) -> None:
@@ -231,7 +233,7 @@ def test_an_agent_of_a_host_that_tells_of_stops_alone_is_never_taken_to_rest(sce
     scene.file.write_text(NEW)
     assert scene.looks() == UNDECIDED
     assert scene.stop(turn(calls=(), readable=False), OTHER) == "OLD"
-    assert "/supervisor:accept" in scene.watch.note(OTHER)
+    assert "/supervisor:accept" in "\n".join(scene.watch.take_lines(OTHER))
 
 
 def test_before_it_is_known_who_was_at_work_nothing_is_decided(tmp_path: Path) -> None:

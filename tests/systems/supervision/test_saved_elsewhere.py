@@ -68,7 +68,7 @@ def test_what_an_agent_elsewhere_may_have_written_is_not_counted_by_a_prompt_bef
     own(scene).write_text(NEW)
     scene.speak()
     assert scene.stop() == "OLD"
-    assert "/supervisor:accept" in scene.watch.note(KEY)
+    assert "/supervisor:accept" in "\n".join(scene.watch.take_lines(KEY))
     assert scene.stop(wrote(scene), OTHER, elsewhere(scene)) == "OLD"
 
 

@@ -54,7 +54,7 @@ def test_the_users_own_rubric_is_told_to_every_session_whose_project_has_none(sc
     own.parent.mkdir(parents=True)
     own.write_text(NEW)
     assert scene.looks() == ""
-    assert "(NEW)" in scene.watch.note(OTHER)
+    assert "(NEW)" in "\n".join(scene.watch.take_lines(OTHER))
 
 
 def test_every_session_of_the_project_is_told_and_none_that_has_ended(scene: Scene) -> None:
@@ -155,7 +155,7 @@ async def test_a_saved_file_is_shown_at_once_where_that_can_be_and_owed_where_no
         assert await shown.get() == (KEY, COUNTS)
         task.cancel()
         await asyncio.wait([task])
-    assert scene.watch.note(KEY) == ("" if could else COUNTS)
+    assert "\n".join(scene.watch.take_lines(KEY)) == ("" if could else COUNTS)
 
 
 async def test_a_session_that_starts_names_its_files_and_is_told_when_one_is_saved(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ async def test_a_session_that_starts_names_its_files_and_is_told_when_one_is_sav
     notes = [await supervisor.tell(FileSaved(**scene.about())) for _ in range(2)]
     assert [isinstance(note, NoReply) and note.note.count("\n") for note in notes] == [0, 0]
     assert (notes[0] == NoReply(), notes[1] == NoReply()) == (False, True)
-    assert "rubric saved" in supervisor.saved._rubrics.note(KEY)  # noqa: SLF001 - what the next note is made of
+    assert "rubric saved" in "\n".join(supervisor.saved._rubrics.take_lines(KEY))  # noqa: SLF001 - what the next note is made of
     await supervisor.tell(SessionEnded(**scene.about(), reason="exit"))
     assert supervisor.saved.paths(KEY) == ()
 

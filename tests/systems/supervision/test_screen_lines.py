@@ -61,13 +61,13 @@ def _messages() -> Iterator[tuple[str, str, bool]]:
     goal = with_goal(condition=LONG).goal
     assert goal is not None
     judge = ChosenBackend("claude-cli", "")
-    yield "goal set", describe_new_goal(with_goal(), goal, Settings(), "Will be run.", judge), False
+    yield "goal set", describe_new_goal(with_goal(), goal, Settings(), "Will be run.", judge).text, False
     yield "waiting", waiting_note(LONG), True
     for unsure in (False, True):
         edit = HeldEdit(path="/project/.supervisor/rubric.md", digest="d", summary=LONG, unsure=unsure)
         yield f"held {unsure}", held_edit_message(edit), True
-    yield "no goal", NO_GOAL, True
-    yield "usage", GOAL_USAGE, True
+    yield "no goal", f"Supervisor: {NO_GOAL}", True
+    yield "usage", GOAL_USAGE.text, True
 
 
 @pytest.mark.parametrize(("text", "types"), [pytest.param(*one, id=name) for name, *one in _messages()])

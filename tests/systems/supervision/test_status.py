@@ -13,8 +13,8 @@ from support.table import over_table
 
 def test_a_fresh_goal_is_described_in_two_lines() -> None:
     assert describe_session(with_goal(), SETTINGS) == (
-        "Supervisor: goal active: the parser accepts comments\n"
-        "continuations 0/16, 0/1800 seconds of work, 0/400000 tokens"
+        "goal active: the parser accepts comments",
+        "continuations 0/16, 0/1800 seconds of work, 0/400000 tokens",
     )
 
 
@@ -31,15 +31,15 @@ def test_everything_that_was_spent_and_said_is_described() -> None:
         unjudged="no backend",
     )
     assert describe_session(session(goal=used, retry=5, pending=said()), SETTINGS) == (
-        "Supervisor: goal stalled: all tests pass (checks: make, make docs)\n"
-        "continuations 3/5 (one more on its way), 7/60 seconds of work, 42/99 tokens, 11 tokens for judging\n"
-        "last reason: a test fails; the last stop was not judged: no backend"
+        "goal stalled: all tests pass (checks: make, make docs)",
+        "continuations 3/5 (one more on its way), 7/60 seconds of work, 42/99 tokens, 11 tokens for judging",
+        "last reason: a test fails; the last stop was not judged: no backend",
     )
 
 
 @pytest.mark.parametrize("of", [session(), at_status(GoalStatus.CLEARED)], ids=["none", "cleared"])
 def test_without_a_goal_it_says_what_to_type(of: Session) -> None:
-    assert describe_session(of, SETTINGS) == NO_GOAL
+    assert describe_session(of, SETTINGS) == (NO_GOAL,)
 
 
 EXIT_CODES: list[tuple[Session | None, int]] = [

@@ -14,15 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.conditions import asks_only_for_tasks, parse_condition
 from sidecar.kernel import budget
 from sidecar.kernel.errors import CommandRefusal
-from sidecar.kernel.goal import CONDITION_LIMIT, ExitCode, GoalStatus
-from sidecar.kernel.goal_arguments import COMMAND_WORDS, GoalArguments, parse_goal
+from sidecar.kernel.goal import ExitCode, GoalStatus
 from sidecar.kernel.journal import Journal, Task
+from sidecar.kernel.orders import Order, goal_order
 from sidecar.kernel.runs import RunFinished, RunRequest, RunStatus, StopDecision
 from sidecar.kernel.text import clean_line
 
@@ -36,13 +35,6 @@ HOOKED_TASKS_LIMIT: Final = 20
 """Completed tasks of one iteration for which the user's hook runs; each run takes time."""
 
 
-class OpeningCommand(Struct, frozen=True):
-    """A Supervisor command, as if typed in a host."""
-
-    name: str
-    arguments: str
-
-
 # --- how it begins ------------------------------------------------------------------------------------------
 
 
@@ -51,14 +43,14 @@ def with_default_goal(asked: RunRequest, now: RunStatus) -> RunRequest:
 
     A session that has another goal to continue with keeps it.
     """
-    goal = f"{asked.spec} is built and its tasks are done" if asked.spec else "all checks pass"
-    continuable = now.status in CONTINUABLE_STATUSES and now.condition != goal
-    if asked.goal or continuable or not (asked.spec or asked.checks):
+    condition = f"{asked.spec} is built and its tasks are done" if asked.spec else "all checks pass"
+    continuable = now.status in CONTINUABLE_STATUSES and now.condition != condition
+    if asked.goal.condition or continuable or not (asked.spec or asked.goal.checks):
         return asked
-    return replace(asked, goal=goal)
+    return replace(asked, goal=replace(asked.goal, condition=condition))
 
 
-def opening_commands(asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand, ...]:
+def opening_orders(asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
     """Return the commands to type before the first agent; raises CommandRefusal with what to do instead."""
     if now.project and now.project != asked.project:
         raise CommandRefusal(
@@ -68,16 +60,8 @@ def opening_commands(asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand,
         raise CommandRefusal(
             f"session {asked.session} has tasks of agents that worked at once. To go on type --jobs too"
         )
-    if not asked.goal and (asked.checks or asked.minutes):
+    if not asked.goal.condition and (asked.goal.checks or asked.goal.max_seconds):
         raise CommandRefusal("--check and --max-minutes belong to a goal: type --goal too")
-    if asked.goal and (len(asked.goal) > CONDITION_LIMIT or asked.goal.lower() in COMMAND_WORDS):
-        raise CommandRefusal(
-            f"a goal is a condition of at most {CONDITION_LIMIT} characters; details go into --spec"
-        )
-    if asked.goal and parse_goal(asked.goal) != GoalArguments(condition=parse_goal(asked.goal).condition):
-        raise CommandRefusal(
-            "--check and the like inside --goal are no words of a condition: type them as options"
-        )
     if (
         not _sets_new_goal(asked, now)
         and now.status in CONTINUABLE_STATUSES
@@ -89,14 +73,12 @@ def opening_commands(asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand,
             "To go on type a greater --max-iterations, or another --goal"
         )
     retry = (
-        (OpeningCommand("retry", str(max(asked.most - 1, budget.MIN_CONTINUATIONS))),)
+        (Order(name="retry", number=max(asked.most - 1, budget.MIN_CONTINUATIONS)),)
         if asked.most is not None
         else ()
     )
     entering = (
-        (OpeningCommand("goal", _goal_arguments_text(asked)),)
-        if _sets_new_goal(asked, now)
-        else OPENING_BY_STATUS[now.status](asked, now)
+        (goal_order(asked.goal),) if _sets_new_goal(asked, now) else OPENING_BY_STATUS[now.status](asked, now)
     )
     return (*retry, *entering)
 
@@ -108,36 +90,23 @@ def resumes_goal(asked: RunRequest, now: RunStatus) -> bool:
 
 def _sets_new_goal(asked: RunRequest, now: RunStatus) -> bool:
     """Whether the goal is set, for the first time or anew."""
-    if not asked.goal:
-        return False
-    meant = parse_goal(_goal_arguments_text(asked))
-    there = GoalArguments(condition=now.condition, checks=now.checks, max_seconds=now.max_seconds)
-    return now.status not in CONTINUABLE_STATUSES or replace(meant, max_tokens=None) != there
+    goal = asked.goal
+    same = goal.condition.split() == now.condition.split() and goal.checks == now.checks
+    kept = same and goal.max_seconds == now.max_seconds and now.status in CONTINUABLE_STATUSES
+    return bool(goal.condition) and not kept
 
 
-def _goal_arguments_text(asked: RunRequest) -> str:
-    """Build the arguments of /supervisor:goal."""
-    options = [f'--check "{_escape_quotes(check)}"' for check in asked.checks]
-    options += [f"--max-minutes {asked.minutes}"] if asked.minutes else []
-    return " ".join([asked.goal, *options])
-
-
-def _escape_quotes(check: str) -> str:
-    """Escape a value for the quotes of /supervisor:goal."""
-    return check.replace("\\", "\\\\").replace('"', '\\"')
-
-
-def _check_time_left(_asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand, ...]:
+def _check_time_left(_asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
     if now.seconds_left <= 0:
         raise CommandRefusal("the time of this goal is spent. Set it again to go on: --goal, --max-minutes")
     return ()
 
 
-def _resume_commands(asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand, ...]:
-    return (*_check_time_left(asked, now), OpeningCommand("goal", "resume"))
+def _resume_commands(asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
+    return (*_check_time_left(asked, now), Order(name="goal", word="resume"))
 
 
-def _check_budget_raised(asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand, ...]:
+def _check_budget_raised(asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
     """Accept a goal that a greater budget, typed before, made active again."""
     if asked.most is None or asked.most - 1 <= now.continuations or now.seconds_left <= 0:
         raise CommandRefusal(
@@ -147,7 +116,7 @@ def _check_budget_raised(asked: RunRequest, now: RunStatus) -> tuple[OpeningComm
     return ()
 
 
-def _refuse_ended_goal(_asked: RunRequest, now: RunStatus) -> tuple[OpeningCommand, ...]:
+def _refuse_ended_goal(_asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
     said = f"the goal of this session is {now.status}" if now.status else "this session has no goal"
     raise CommandRefusal(f'{said}. Set one: --goal "all tests pass"')
 
@@ -157,9 +126,7 @@ CONTINUABLE_STATUSES: Final = frozenset(
 )
 """Statuses in which the same goal, typed again, continues; after any other it is set anew."""
 
-OPENING_BY_STATUS: Final[
-    dict[GoalStatus | None, Callable[[RunRequest, RunStatus], tuple[OpeningCommand, ...]]]
-] = {
+OPENING_BY_STATUS: Final[dict[GoalStatus | None, Callable[[RunRequest, RunStatus], tuple[Order, ...]]]] = {
     GoalStatus.ACTIVE: _check_time_left,
     GoalStatus.PAUSED: _resume_commands,
     GoalStatus.STALLED: _resume_commands,

@@ -1,24 +1,23 @@
-"""The commands that a person types: /supervisor:goal and /supervisor:retry.
+"""The orders of a person about a goal and its budget: /supervisor:goal and /supervisor:retry.
 
-What is typed selects a row of GOAL_SUBCOMMANDS or sets a goal. Only setting a goal passes the prompt on to
-the model; every other form ends without a model call. A command that cannot be carried out is refused with
-what to type instead.
+An order's word selects a row of GOAL_COMMANDS, or it sets a goal. Only setting a goal passes the prompt on to
+the model; every other order ends without a model call. One that cannot be carried out is refused with what to
+type instead.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from typing import NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel import budget
 from sidecar.kernel.effects import CommandReply
-from sidecar.kernel.errors import CommandRefusal
-from sidecar.kernel.goal import CONDITION_LIMIT, ExitCode, Goal, GoalStatus
-from sidecar.kernel.goal_arguments import CLEAR_WORDS, HELP_WORDS, parse_goal
+from sidecar.kernel.goal import ExitCode, Goal, GoalStatus
+from sidecar.kernel.orders import GoalTerms, Order
 from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import clean_line, counted
@@ -26,26 +25,26 @@ from sidecar.kernel.text import clean_line, counted
 # --- Description of a session's status ----------------------------------------------------------------------
 
 
-NO_GOAL = "Supervisor: no goal is set. Type: /supervisor:goal all tests pass"
+NO_GOAL = "no goal is set. Type: /supervisor:goal all tests pass"
 
 
-def describe_session(session: Session, settings: Settings) -> str:
-    """Describe the condition, the status, spending and its limits, and the last reason."""
+def describe_session(session: Session, settings: Settings) -> tuple[str, ...]:
+    """Describe the condition and the status; then spending and its limits, and the last reason, in lines."""
     goal = session.goal
     if goal is None or goal.status is GoalStatus.CLEARED:
-        ended = goal is not None and goal.last_reason
-        return f"{NO_GOAL}\nThe last one ended, {ended}: {goal.condition}" if goal and ended else NO_GOAL
+        ended = goal.last_reason if goal else ""
+        return (NO_GOAL, f"The last one ended, {ended}: {goal.condition}") if goal and ended else (NO_GOAL,)
     checks = f" (checks: {', '.join(goal.checks)})" if goal.checks else ""
     last = (
         goal.last_reason and f"last reason: {goal.last_reason}",
         goal.unjudged and f"the last stop was not judged: {goal.unjudged}",
     )
     lines = (
-        f"Supervisor: goal {goal.status}: {goal.condition}{checks}",
+        f"goal {goal.status}: {goal.condition}{checks}",
         _describe_spending(goal, session, settings),
         "; ".join(filter(None, last)),
     )
-    return "\n".join(filter(None, lines))
+    return tuple(filter(None, lines))
 
 
 def not_judged_message(why: str) -> str:
@@ -96,50 +95,39 @@ def session_exit_code(session: Session | None) -> ExitCode:
 CommandOutcome = tuple[Session, CommandReply]
 
 
-class TypedCommand(Struct, frozen=True, kw_only=True):
-    """A typed command. `at`: seconds since the epoch; `position`: byte of the transcript at that time."""
+class Typed(NamedTuple):
+    """When and where an order was typed: in seconds since the epoch, and the byte of the transcript."""
 
-    name: str
-    arguments: str
     at: float
     position: int
     prompt_id: str = ""
 
 
-def run_typed_command(session: Session, settings: Settings, command: TypedCommand) -> CommandOutcome:
-    """Carry out one typed command."""
-    try:
-        if command.name == "retry":
-            return _run_retry_command(session, settings, command.arguments.strip())
-        return _run_goal_command(session, settings, command)
-    except CommandRefusal as refusal:
-        return session, CommandReply(text=f"Supervisor: {refusal}", refused=True)
+def carry_out_order(session: Session, settings: Settings, order: Order, typed: Typed) -> CommandOutcome:
+    """Carry out an order about the goal or the budget."""
+    if order.fault:
+        return session, refusal(order.fault)
+    if order.goal is not None:
+        return _set_goal(session, settings, order.goal, typed)
+    if order.name == "retry":
+        return _set_budget(session, settings, order.number)
+    after, reply = GOAL_COMMANDS[order.word](session, settings)
+    return _skip_paused_work(session, after, typed.position), reply
 
 
-def _run_goal_command(session: Session, settings: Settings, command: TypedCommand) -> CommandOutcome:
-    word = command.arguments.strip().lower()
-    if word not in GOAL_SUBCOMMANDS:
-        return _set_goal(session, settings, command)
-    after, reply = GOAL_SUBCOMMANDS[word](session, settings)
-    return _skip_paused_work(session, after, command.position), reply
+def refusal(why: str) -> CommandReply:
+    """Return the answer to an order that is not carried out."""
+    return CommandReply(headline=why, refused=True)
 
 
-def _set_goal(session: Session, settings: Settings, command: TypedCommand) -> CommandOutcome:
-    asked = parse_goal(command.arguments)
-    if not asked.condition:
-        raise CommandRefusal("a goal needs a condition, for example: /supervisor:goal all tests pass")
-    if len(asked.condition) > CONDITION_LIMIT:
-        raise CommandRefusal(
-            f"the condition has {len(asked.condition)} characters, {CONDITION_LIMIT} are allowed. "
-            "Write the details into a file and name the file in the condition."
-        )
+def _set_goal(session: Session, settings: Settings, asked: GoalTerms, typed: Typed) -> CommandOutcome:
     serial = session.serial + 1
     goal = Goal(
         id=hashlib.sha256(f"{session.key.id}/{serial}".encode()).hexdigest()[:8],
         condition=asked.condition,
-        prompt_id=command.prompt_id,
+        prompt_id=typed.prompt_id,
         checks=asked.checks,
-        set_at=command.at,
+        set_at=typed.at,
         max_seconds=asked.max_seconds,
         max_tokens=asked.max_tokens,
     )
@@ -147,13 +135,12 @@ def _set_goal(session: Session, settings: Settings, command: TypedCommand) -> Co
         _reset_goal_counters(session),
         goal=goal,
         serial=serial,
-        counted_to=command.position,
-        active_since=command.at,
+        counted_to=typed.position,
+        active_since=typed.at,
     )
     named = ", ".join(f"`{check}`" for check in goal.checks)
     checks = f"Will be run at each stop: {named}. {CHOSEN_LATER}" if named else CHOSEN_LATER
-    text = describe_new_goal(session, goal, settings, checks)
-    return session, CommandReply(text=text, work=True)
+    return session, describe_new_goal(session, goal, settings, checks)
 
 
 CONDITION_SHOWN = 300
@@ -165,8 +152,8 @@ CHOSEN_LATER = (
 
 def describe_new_goal(
     session: Session, goal: Goal, settings: Settings, checks: str, judge: ChosenBackend | None = None
-) -> str:
-    """Describe in three lines what will be judged, by what, and within which budget."""
+) -> CommandReply:
+    """Say what will be judged, by what, and within which budget."""
     money = " and ".join(
         f"{cents:g} cents for judging {what}"
         for cents, what in ((settings.goal_max_cents, "it"), (settings.judge.daily_cents, "in a day"))
@@ -180,12 +167,10 @@ def describe_new_goal(
         money or "no limit in money",
     )
     asked = f"{_describe_judge(judge)} " if judge else ""
-    return "\n".join(
-        (
-            f"Supervisor: goal set: {clean_line(goal.condition, CONDITION_SHOWN)}",
-            checks,
-            f"{asked}Budget: {', '.join(limits)}.",
-        )
+    return CommandReply(
+        headline=f"goal set: {clean_line(goal.condition, CONDITION_SHOWN)}",
+        details=(checks, f"{asked}Budget: {', '.join(limits)}."),
+        work=True,
     )
 
 
@@ -211,7 +196,8 @@ def _reset_goal_counters(session: Session) -> Session:
 
 
 def _show_status(session: Session, settings: Settings) -> CommandOutcome:
-    return session, CommandReply(text=describe_session(session, settings))
+    headline, *details = describe_session(session, settings)
+    return session, CommandReply(headline=headline, details=tuple(details))
 
 
 def _clear_goal(session: Session, settings: Settings) -> CommandOutcome:
@@ -231,9 +217,8 @@ def _pause_goal(session: Session, settings: Settings) -> CommandOutcome:
 def _resume_goal(session: Session, settings: Settings) -> CommandOutcome:
     goal = session.goal
     if goal is not None and goal.status is GoalStatus.EXHAUSTED:
-        raise CommandRefusal(
-            "the budget is spent. A greater one makes the goal active again: /supervisor:retry N"
-        )
+        why = "the budget is spent. A greater one makes the goal active again: /supervisor:retry N"
+        return session, refusal(why)
     session = replace(session, stalls=0, streak=0, movement=None)
     return _change_goal_status(
         session, settings, RESUMABLE_STATUSES, GoalStatus.ACTIVE, "goal active again; type a prompt to go on"
@@ -264,66 +249,54 @@ def _change_goal_status(
 ) -> CommandOutcome:
     goal = session.goal
     if goal is None or goal.status not in allowed:
-        return session, CommandReply(
-            text=f"Supervisor: nothing to do, {_status_without_prefix(session, settings)}"
-        )
+        headline, *details = describe_session(session, settings)
+        return session, CommandReply(headline=f"nothing to do, {headline}", details=tuple(details))
     reason = "" if to is GoalStatus.CLEARED else goal.last_reason
     moved = replace(goal, status=to, last_reason=reason, unjudged="", asked_to_run=())
     pending = None if to is GoalStatus.CLEARED else session.pending  # when paused, it may still arrive
-    return replace(session, goal=moved, pending=pending), CommandReply(
-        text=f"Supervisor: {words}: {goal.condition}"
-    )
-
-
-def _status_without_prefix(session: Session, settings: Settings) -> str:
-    return describe_session(session, settings).removeprefix("Supervisor: ")
+    return replace(session, goal=moved, pending=pending), CommandReply(headline=f"{words}: {goal.condition}")
 
 
 def _show_usage(session: Session, _: Settings) -> CommandOutcome:
-    return session, CommandReply(text=GOAL_USAGE)
+    return session, GOAL_USAGE
 
 
-GOAL_USAGE = """\
-Supervisor: /supervisor:goal <condition> [--check "command"]... [--max-minutes N] [--max-tokens N]
-/supervisor:goal shows it; clear, pause, resume do what they say; /supervisor:retry [1-100] is the budget"""
+GOAL_USAGE = CommandReply(
+    headline='/supervisor:goal <condition> [--check "command"]... [--max-minutes N] [--max-tokens N]',
+    details=(
+        "/supervisor:goal shows it; clear, pause and resume do what they say",
+        "/supervisor:retry [1-100] is the budget",
+    ),
+)
 
-GOAL_SUBCOMMANDS: dict[str, Callable[[Session, Settings], CommandOutcome]] = {
-    "": _show_status,
+GOAL_COMMANDS: dict[str, Callable[[Session, Settings], CommandOutcome]] = {
     "status": _show_status,
-    **dict.fromkeys(HELP_WORDS, _show_usage),
-    **dict.fromkeys(CLEAR_WORDS, _clear_goal),
+    "help": _show_usage,
+    "clear": _clear_goal,
     "pause": _pause_goal,
     "resume": _resume_goal,
 }
+"""What each word of an order does; see kernel.orders.GOAL_WORDS."""
 
 
-def _run_retry_command(session: Session, settings: Settings, text: str) -> CommandOutcome:
-    if not text:
-        return session, CommandReply(text=_budget_line(session, settings))
-    if (
-        not text.isascii()
-        or not text.isdigit()
-        or not budget.MIN_CONTINUATIONS <= int(text[:12]) <= budget.MAX_CONTINUATIONS
-    ):
-        raise CommandRefusal(
-            f"retry takes a whole number from {budget.MIN_CONTINUATIONS} to {budget.MAX_CONTINUATIONS}, "
-            f"not {text[:40]!r}"
-        )
-    session = replace(session, retry=int(text))
+def _set_budget(session: Session, settings: Settings, number: int | None) -> CommandOutcome:
+    if number is None:
+        return session, CommandReply(headline=_budget_line(session, settings))
+    session = replace(session, retry=number)
     goal = session.goal
     if goal is None or goal.status is not GoalStatus.EXHAUSTED:
-        return session, CommandReply(text=_budget_line(session, settings))
+        return session, CommandReply(headline=_budget_line(session, settings))
     if spent := budget.reached_goal_limit(goal, session, settings):
         text = f"{_budget_line(session, settings)} The goal stays exhausted: {spent} are spent."
-        return session, CommandReply(text=text)
+        return session, CommandReply(headline=text)
     session = replace(
         session, goal=replace(goal, status=GoalStatus.ACTIVE), stalls=0, streak=0, movement=None
     )
     active = f"The goal is active again, type a prompt to go on: {goal.condition}"
-    return session, CommandReply(text=f"{_budget_line(session, settings)} {active}")
+    return session, CommandReply(headline=f"{_budget_line(session, settings)} {active}")
 
 
 def _budget_line(session: Session, settings: Settings) -> str:
     total, goal = budget.continuation_budget(session, settings), session.goal
     used = f", {goal.spent.continuations} used" if goal is not None else ""
-    return f"Supervisor: budget of {counted(total, 'continuation')}{used}."
+    return f"budget of {counted(total, 'continuation')}{used}."

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from sidecar.kernel.goal import Goal
-from sidecar.kernel.origin import Ancestry, Giver, Origin, Process
+from sidecar.kernel.orders import Ancestry, Giver, Order, Origin, Process
 from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
 
@@ -64,35 +63,40 @@ def refusal_of_agents(origin: Origin) -> str:
     return f"only the user may do this, and it came from below the agent's own process ({origin.seen})"
 
 
-def order_message(name: str, arguments: str, origin: Origin, before: Session | None) -> str:
-    """Return one line for the user about an order that nobody knows to be theirs."""
-    said = " ".join(f"{name} {arguments}".split())[:CONDITION_SHOWN]
-    return f"Supervisor: `{said}` was ordered by {origin.seen}. Not you? {_undo(name, arguments, before)}"
+def order_message(order: Order, origin: Origin, before: Session | None) -> str:
+    """Return one line for the user about an order to a session that nobody knows to be theirs."""
+    return _order_message(f"{order.name} {order.text}", origin, _undo_order(order, before))
 
 
-def _undo(name: str, arguments: str, before: Session | None) -> str:
-    """Say what to type to undo an order."""
-    goal = before.goal if before is not None else None
-    if name == "retry":
-        return f"Type /supervisor:retry {(before and before.retry) or DEFAULT_BUDGET}"
-    if name == "goal":
-        return _undo_goal(arguments, goal)
+def general_order_message(name: str, about: str, origin: Origin) -> str:
+    """Return the same about an order that is no session's. `about`: what it names, as a folder."""
     if name in SWITCH_BACK:
         back = SWITCH_BACK[name]
-        return f"Type in {arguments}: {back} --project" if arguments else f"Type in a shell: {back}"
-    return UNDO.get(name, "Type in a shell: supervisor status")
+        undo = f"Type in {about}: {back} --project" if about else f"Type in a shell: {back}"
+    else:
+        undo = UNDO.get(name, "Type in a shell: supervisor status")
+    return _order_message(f"{name} {about}", origin, undo)
 
 
-def _undo_goal(arguments: str, goal: Goal | None) -> str:
-    word = arguments.strip().lower()
-    if word == "pause":
-        return "Type /supervisor:goal resume"
-    if word == "resume":
-        return "Type /supervisor:goal pause"
-    if goal is None:
-        return "Type /supervisor:goal clear"
-    condition = " ".join(goal.condition.split())
-    return f"Type /supervisor:goal {condition}"
+def _order_message(said: str, origin: Origin, undo: str) -> str:
+    said = " ".join(said.split())[:CONDITION_SHOWN]
+    return f"Supervisor: `{said}` was ordered by {origin.seen}. Not you? {undo}"
+
+
+def _undo_order(order: Order, before: Session | None) -> str:
+    """Say what to type to undo an order."""
+    goal = before.goal if before is not None else None
+    if order.name == "retry":
+        return f"Type /supervisor:retry {(before and before.retry) or DEFAULT_BUDGET}"
+    if order.name != "goal":
+        return UNDO.get(order.name, "Type in a shell: supervisor status")
+    if order.word in TURN_BACK:
+        return f"Type /supervisor:goal {TURN_BACK[order.word]}"
+    return f"Type /supervisor:goal {' '.join(goal.condition.split()) if goal else 'clear'}"
+
+
+TURN_BACK: Final = {"pause": "resume", "resume": "pause"}
+"""What undoes a word of /supervisor:goal."""
 
 
 SWITCH_BACK: Final = {"off": "supervisor on", "on": "supervisor off"}

@@ -20,6 +20,7 @@ from sidecar.hosts.runs import (
 from sidecar.kernel.effects import CommandReply, Continue, Feedback, NoReply, Rest, RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, CommandTyped, PromptSubmitted, SessionEnded
+from sidecar.kernel.orders import parse_order
 from sidecar.kernel.runs import StopDecision
 from sidecar.kernel.session import SessionKey
 from support.memory_stores import MemorySessionStore
@@ -38,7 +39,7 @@ def test_events_of_a_run_are_those_of_a_host() -> None:
     about = {"session": "demo", "project": "/shop/"}
     kinds = [
         decoded(RunBegunEvent(**about)),
-        decoded(RunTypedEvent(**about, name="goal", arguments="all tests pass")),
+        decoded(RunTypedEvent(**about, order=parse_order("goal", "all tests pass"))),
         decoded(RunStoppedEvent(**about, id="demo-1", said="Done.")),
         decoded(RunEndedEvent(**about, why="interrupted")),
     ]
@@ -101,6 +102,6 @@ def test_answers_are_a_ruling_or_the_reply_as_it_is() -> None:
     assert msgspec.json.decode(rested, type=StopDecision) == StopDecision(
         decision="rest", reason="stalled", detail="why"
     )
-    reply = CommandReply(text="goal set", work=True)
+    reply = CommandReply(headline="goal set", work=True)
     assert msgspec.json.decode(CODEC.encode(b"", reply, ""), type=CommandReply) == reply
     assert CODEC.encode(b"", NoReply(), "") == b"{}"
