@@ -25,7 +25,6 @@ from sidecar.kernel.log import EventFilter
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import LoopSettings, NamedModel, WorkerSettings
-from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import clean_line
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.configuration import ConfigurationFile
@@ -33,14 +32,19 @@ from sidecar.platform.paths import user_paths
 from sidecar.platform.services import PlatformServices
 from sidecar.servers.tools.loop_forms import LoopReport
 from sidecar.systems.iteration.run_files import hold_run_lock
-from sidecar.systems.taskloop.player import Outcome, PlayEnd, PlayRequest, Tell
+from sidecar.systems.taskloop.player import PlayEnd, PlayOutcome, PlayRequest, Tell
 from sidecar.systems.taskloop.states import LOOP_KINDS
 from sidecar.wiring.command_line import build_loop_player
 from sidecar.wiring.platform import build_platform
 
 HOST: Final = "loop"
 """The host of the sessions that are played here."""
-EXIT_CODES: Final = {Outcome.COMPLETED: 0, Outcome.FAILED: 1, Outcome.HALTED: 2, Outcome.STOPPED: 2}
+EXIT_CODES: Final = {
+    PlayOutcome.COMPLETED: 0,
+    PlayOutcome.FAILED: 1,
+    PlayOutcome.HALTED: 2,
+    PlayOutcome.STOPPED: 2,
+}
 LABEL_WIDTH: Final = 9
 LINE_LENGTH: Final = 300
 EVENTS_SHOWN: Final = 200
@@ -131,11 +135,11 @@ def run(  # noqa: PLR0913 - one parameter per option
         tell("session", name)
         end = asyncio.run(_play(asked, tell))
         message = end.message if end else f"interrupted; go on with it: supervisor loop --session {name}"
-        if end and end.outcome is Outcome.HALTED:
+        if end and end.outcome is PlayOutcome.HALTED:
             message += f" Then: supervisor loop --session {name} --give-back"
         if as_json:
             echo_json(_report(platform, asked.session.key, message))
-        elif not end or end.outcome is not Outcome.COMPLETED:
+        elif not end or end.outcome is not PlayOutcome.COMPLETED:
             echo(message, err=True)
     sys.exit(EXIT_CODES[end.outcome] if end else INTERRUPTED_CODE)
 
@@ -208,7 +212,7 @@ def _report(platform: PlatformServices, key: SessionKey, message: str = "") -> L
     at = platform.loops.load(key) or Loop(key=key)
     name = key.id if key.host == HOST else f"{key.host}:{key.id}"
     tasks = (platform.journals.load(key) or Journal()).tasks
-    return fill_struct(LoopShown, at, session=name, tasks=tasks, message=message or at.end_reason)
+    return LoopShown(**at.overview(), session=name, tasks=tasks, message=message or at.end_reason)
 
 
 # --- configuration ------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ from sidecar.platform.paths import Paths, cache_folder, user_paths
 from sidecar.platform.processes import find_program
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.worktrees import Worktrees, find_worktrees
-from sidecar.servers.tools.door import ToolCall, ToolListing, ToolOutcome
+from sidecar.servers.tools.door import ToolListing, ToolOutcome, ToolRequest
 from sidecar.systems.iteration.loop import INTERRUPTED_OUTCOME, AgentLoop
 from sidecar.systems.iteration.overseer import SidecarOverseer
 from sidecar.systems.iteration.policy.loop import MAX_AGENTS
@@ -259,7 +259,7 @@ async def _follow(crew: RunParticipants, board: RunBoard) -> None:
 async def _write_down(session: str, tool: str, text: str) -> None:
     """Add a task or a note of the person's to the journal. Raises OSError, BadInputError."""
     kind = {"type": NoteKind.TIP.value} if tool == "note_add" else {}
-    call = ToolCall(
+    call = ToolRequest(
         name=tool,
         arguments={"content": text, **kind},
         session=f"{RUN_HOST}:{session}",

@@ -22,7 +22,7 @@ from sidecar.platform.configuration import ConfigurationFile, user_config_folder
 from sidecar.platform.paths import user_paths
 from sidecar.platform.rpc import LINE_LIMIT
 from sidecar.platform.toml import UnusableError, write_toml_list
-from sidecar.servers.tools.door import ToolCall, ToolListing, ToolOutcome
+from sidecar.servers.tools.door import ToolListing, ToolOutcome, ToolRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def tool(name: str | None, session: str, project: str, json: str | None, *, list
     echo(done.text) if json is None else echo_json_text(msgspec.json.format(bytes(done.data)).decode())
 
 
-def _build_call(name: str, arguments: dict[str, Any], session: str, project: str) -> ToolCall:
+def _build_call(name: str, arguments: dict[str, Any], session: str, project: str) -> ToolRequest:
     """Build the call. Raises UsageError for an agent that names no session.
 
     A person may name any session by its id; an agent must name its own, in the folder it works in.
@@ -82,7 +82,7 @@ def _build_call(name: str, arguments: dict[str, Any], session: str, project: str
             "an agent says whose session it is: --session. Or call it as a tool of the host"
         )
     here = "" if session and not agent else os.getcwd()  # noqa: PTH109 - sent as text
-    return ToolCall(
+    return ToolRequest(
         name=name,
         arguments=arguments,
         session=session,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -187,7 +187,7 @@ class TaskProgress(Struct, frozen=True, kw_only=True, omit_defaults=True):
     decision: CouncilDecision | None = None
 
 
-class LoopStanding(TaskProgress, frozen=True, kw_only=True, omit_defaults=True):
+class LoopOverview(TaskProgress, frozen=True, kw_only=True, omit_defaults=True):
     """Where the loop of a session stands, with the progress of the task at work.
 
     `spent_cents` is None where a price was unknown. `held` are tasks that failed or were halted, which only a
@@ -206,7 +206,7 @@ class LoopStanding(TaskProgress, frozen=True, kw_only=True, omit_defaults=True):
     end_reason: str = ""
 
 
-class Loop(LoopStanding, frozen=True, kw_only=True, omit_defaults=True):
+class Loop(LoopOverview, frozen=True, kw_only=True, omit_defaults=True):
     """The loop of one session, and all that is remembered for it.
 
     `gates` are the results of the last report. `base` are the files as they were when the task was begun, or
@@ -225,6 +225,10 @@ class Loop(LoopStanding, frozen=True, kw_only=True, omit_defaults=True):
     base: FileBaseline = FileBaseline()
     accepted: FileBaseline = FileBaseline()
     parked: tuple[TaskProgress, ...] = ()
+
+    def overview(self) -> dict[str, Any]:
+        """Return the fields of LoopOverview by their names."""
+        return {name: getattr(self, name) for name in LoopOverview.__struct_fields__}
 
     @property
     def own_failures(self) -> tuple[LoopFailure, ...]:

@@ -21,7 +21,7 @@ from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.mcp.access import McpFiles
 from sidecar.servers.mcp.door import McpHandler, McpHttpEndpoint
 from sidecar.servers.serve import SidecarSetup, serve_sidecar
-from sidecar.servers.tools.tool import NoArguments, RefusalError, Tool, ToolAnswer, ToolInvocation
+from sidecar.servers.tools.tool import AgentTool, NoArguments, RefusalError, ToolAnswer, ToolInvocation
 from sidecar.servers.tools.toolbox import Toolbox, ToolOffer
 
 SCHEMA_TOOL: Final = "json_schema_2020_12_tool"
@@ -71,7 +71,7 @@ class Everything(Toolbox):
 
     def __init__(self) -> None:
         tools = [
-            Tool(name=name, toolset="core", takes=NoArguments, gives=Said, work=work)
+            AgentTool(name=name, toolset="core", takes=NoArguments, gives=Said, work=work)
             for name, work in WORK.items()
         ]
         words = Texts({tool.name: "One of the suite's." for tool in tools})

@@ -17,7 +17,7 @@ from sidecar.rubric.texts import Texts
 from sidecar.servers.control import BackgroundWork, Methods, SidecarControl
 from sidecar.servers.mcp.door import McpHandler
 from sidecar.servers.sidecar import CallLater, SidecarIntervals
-from sidecar.servers.tools.tool import Resource, Tool, ToolAnswer, ToolInvocation
+from sidecar.servers.tools.tool import AgentTool, Resource, ToolAnswer, ToolInvocation
 from sidecar.servers.tools.toolbox import Toolbox
 
 HANDSHAKES: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -92,8 +92,10 @@ class Echo:
         self.built_when.wait(LIMIT_S)
         if self.broken:
             raise OSError("no disk")
-        echo = Tool(name="echo", toolset="core", takes=Asked, gives=Said, work=self.work, reads=True)
-        more = Tool(name="more", toolset="journal", takes=Asked, gives=Said, work=self.work, repeats=True)
+        echo = AgentTool(name="echo", toolset="core", takes=Asked, gives=Said, work=self.work, reads=True)
+        more = AgentTool(
+            name="more", toolset="journal", takes=Asked, gives=Said, work=self.work, repeats=True
+        )
         state = Resource(uri="supervisor://state", toolset="loop", work=self.read)
         part = Resource(uri="supervisor://parts/{text}", toolset="loop", work=self.read, takes=Asked)
         return Toolbox((echo, more), Texts(WORDS), self.find, lambda: self.on, (state, part))

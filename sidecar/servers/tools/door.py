@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 NO_DATA: Final = Raw(b"null")
 
 
-class ToolCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ToolRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A call. `project` is the folder in which it was typed, or another one that was named explicitly."""
 
     name: str
@@ -65,7 +65,7 @@ class ToolsHandler:
 
     async def call(self, params: Raw, _peer: Peer) -> bytes:
         """Run a tool. Raises BadInputError."""
-        return msgspec.json.encode(await self._called(read_params(params, ToolCall)))
+        return msgspec.json.encode(await self._called(read_params(params, ToolRequest)))
 
     async def list(self, _params: Raw, _peer: Peer) -> bytes:
         """Return every tool, switched on or off."""
@@ -75,7 +75,7 @@ class ToolsHandler:
             [ToolListing(on=offer.name in on, offer=offer) for offer in toolbox.all_offers()]
         )
 
-    async def _called(self, asked: ToolCall) -> ToolOutcome:
+    async def _called(self, asked: ToolRequest) -> ToolOutcome:
         toolbox = self._toolbox()
         offers = {offer.name: offer for offer in toolbox.all_offers()}
         if asked.author is Author.AGENT and asked.name in offers and offers[asked.name].asks:
@@ -90,7 +90,7 @@ class ToolsHandler:
             return ToolOutcome(text=str(error), refused=True)
         return ToolOutcome(text=answer.text, data=Raw(msgspec.json.encode(answer.data)))
 
-    def _caller(self, asked: ToolCall) -> Caller:
+    def _caller(self, asked: ToolRequest) -> Caller:
         """Return the caller. Raises BadInputError if a person is in a folder without a session."""
         if asked.author is Author.AGENT or asked.session:
             return Caller(project=asked.project, author=asked.author)

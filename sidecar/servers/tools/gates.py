@@ -16,8 +16,8 @@ from sidecar.kernel.gate import Gate, GateRun, Outcome
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.text import counted
 from sidecar.servers.tools.tool import (
+    AgentTool,
     NoArguments,
-    Tool,
     ToolAnswer,
     ToolContext,
     ToolInvocation,
@@ -68,13 +68,13 @@ class GatesRun(Struct, frozen=True, kw_only=True):
     gates: tuple[GateRun, ...]
 
 
-def tools(context: ToolContext) -> tuple[Tool, ...]:
+def tools(context: ToolContext) -> tuple[AgentTool, ...]:
     """Return the tools `gates` and `gates_run`."""
     return (
-        Tool(
+        AgentTool(
             name="gates", toolset="core", gives=GatesListed, work=partial(_answer_gates, context), reads=True
         ),
-        Tool(
+        AgentTool(
             name="gates_run",
             toolset="core",
             takes=GateSelection,

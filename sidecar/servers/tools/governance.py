@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.governance import FORMS, ErrorAction, GovernedPhase, PhaseError
-from sidecar.servers.tools.tool import Tool, ToolAnswer, ToolContext, ToolInvocation, with_progress
+from sidecar.servers.tools.tool import AgentTool, ToolAnswer, ToolContext, ToolInvocation, with_progress
 from sidecar.systems.governance.ports import PhaseCaller
 from sidecar.systems.governance.service import NEW, PhaseOutcome, PhaseRequest
 
@@ -40,10 +40,10 @@ def phase_outcome(phase: GovernedPhase) -> type[Struct]:
     return msgspec.defstruct(f"{phase.title()}Outcome", fields, frozen=True, kw_only=True, omit_defaults=True)
 
 
-def tools(context: ToolContext) -> tuple[Tool, ...]:
+def tools(context: ToolContext) -> tuple[AgentTool, ...]:
     """Return the tools of the toolset `governance`."""
     return tuple(
-        Tool(
+        AgentTool(
             name=f"phase_{phase}",
             toolset="governance",
             takes=phase_arguments(phase),

@@ -24,8 +24,8 @@ from sidecar.kernel.journal import (
     find_ready_tasks,
 )
 from sidecar.servers.tools.tool import (
+    AgentTool,
     NoArguments,
-    Tool,
     ToolAnswer,
     ToolContext,
     ToolInvocation,
@@ -221,9 +221,9 @@ class SessionClosed(Struct, frozen=True, kw_only=True):
     at: float
 
 
-def tools(context: ToolContext) -> tuple[Tool, ...]:
+def tools(context: ToolContext) -> tuple[AgentTool, ...]:
     """Return the tools of the toolset `journal`."""
-    work, make = JournalTools(context), partial(Tool, toolset="journal")
+    work, make = JournalTools(context), partial(AgentTool, toolset="journal")
     return (
         make(name="iteration_summary", takes=IterationDone, gives=IterationSummary, work=work.summarize),
         make(name="session_complete", gives=SessionClosed, work=work.close, repeats=True),

@@ -11,17 +11,16 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.loop import CheckpointInfo, CouncilProposal, Loop, LoopCheckpoint, LoopStatus, Tier
 from sidecar.kernel.models import model_prices, resolve_model
-from sidecar.kernel.structs import fill_struct
 from sidecar.servers.tools import loop_forms as forms
 from sidecar.servers.tools.tool import (
+    AgentTool,
     NoArguments,
     Resource,
-    Tool,
     ToolAnswer,
     ToolContext,
     ToolInvocation,
@@ -32,7 +31,7 @@ from sidecar.systems.taskloop.checkpoints import Restore
 from sidecar.systems.taskloop.council import missing_members
 from sidecar.systems.taskloop.policy.agents import Agent, AgentHead
 from sidecar.systems.taskloop.policy.loop import Report
-from sidecar.systems.taskloop.reports import Claim
+from sidecar.systems.taskloop.reports import WorkerReport
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskRequest
 from sidecar.systems.taskloop.wording import list_lines
 
@@ -46,21 +45,23 @@ MOST: Final = 200
 Reading = Callable[[ToolInvocation, Any], Awaitable[Struct]]
 
 
-def tools(context: ToolContext) -> tuple[Tool, ...]:
+def tools(context: ToolContext) -> tuple[AgentTool, ...]:
     """Return the tools of the toolset `loop`."""
     work = LoopTools(context)
 
-    def make(name: str, takes: type[Struct], gives: type[Struct], **marks: bool) -> Tool:
-        return Tool(name=name, toolset="loop", takes=takes, gives=gives, work=getattr(work, name), **marks)
+    def make(name: str, takes: type[Struct], gives: type[Struct], **marks: bool) -> AgentTool:
+        return AgentTool(
+            name=name, toolset="loop", takes=takes, gives=gives, work=getattr(work, name), **marks
+        )
 
     reads = {"reads": True, "repeats": True}
     return (
         make("session_start", forms.SessionRequest, forms.LoopReport),
         make("session_status", NoArguments, forms.LoopReport, **reads),
-        make("session_end", forms.SessionEnd, forms.LoopReport),
+        make("session_end", forms.LoopEnd, forms.LoopReport),
         make("task_start", TaskRequest, forms.TaskReport),
         make("task_context", NoArguments, forms.TaskReport, **reads),
-        make("scope_check", forms.Files, forms.ScopeReport, **reads),
+        make("scope_check", forms.FileList, forms.ScopeReport, **reads),
         make("report_completion", forms.CompletionReport, Completion, asks=True),
         make("escalate", forms.Reason, Completion),
         make("council_analyze", NoArguments, forms.CouncilReport, **reads),
@@ -108,7 +109,7 @@ class LoopTools:
         events = self._loops.states.newest(call.session.key, EVENTS_TOLD)
         return self._session(self._loops.of(call.session.key), *events)
 
-    async def session_end(self, call: ToolInvocation, given: forms.SessionEnd) -> ToolAnswer:
+    async def session_end(self, call: ToolInvocation, given: forms.LoopEnd) -> ToolAnswer:
         return self._session(self._loops.end_session(call.session, LoopStatus(given.status), given.reason))
 
     async def tokens_record(self, call: ToolInvocation, given: forms.Tokens) -> ToolAnswer:
@@ -124,7 +125,7 @@ class LoopTools:
             cents=self._loops.words.cents(loop),
             events=list_lines(f"{one.kind}: {one.text}" for one in events),
         )
-        return ToolAnswer(fill_struct(forms.LoopReport, loop, events=events), text)
+        return ToolAnswer(forms.LoopReport(**loop.overview(), events=events), text)
 
     # --- tasks ---
 
@@ -134,7 +135,7 @@ class LoopTools:
     async def task_context(self, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
         return _task_answer(self._loops.context(call.session))
 
-    async def scope_check(self, call: ToolInvocation, given: forms.Files) -> ToolAnswer:
+    async def scope_check(self, call: ToolInvocation, given: forms.FileList) -> ToolAnswer:
         found = self._loops.files_outside(call.session, given.files)
         outside = tuple(clip_printable(one, EVENT_LENGTH) for one in found)[:MOST]
         text = self._loops.words.findings(Report(gates=(), outside=outside)) or self._say("loop-in-scope")
@@ -149,8 +150,8 @@ class LoopTools:
     # --- reports ---
 
     async def report_completion(self, call: ToolInvocation, given: forms.CompletionReport) -> ToolAnswer:
-        claim = Claim(given.files_changed, given.summary)
-        report = partial(self._loops.report_completion, call.session, claim)
+        said = WorkerReport(summary=given.summary, files_changed=given.files_changed)
+        report = partial(self._loops.report_completion, call.session, said)
         done = await with_progress(self._clock, call, lambda told: report(told.tell_gate))
         return ToolAnswer(done, done.text)
 
@@ -168,7 +169,7 @@ class LoopTools:
 
     async def council_submit(self, call: ToolInvocation, given: CouncilProposal) -> ToolAnswer:
         loop = self._loops.councils.submit(call.session, given)
-        found = fill_struct(forms.CouncilReport, loop, missing=missing_members(loop))
+        found = forms.CouncilReport(task=loop.task, missing=missing_members(loop), decision=loop.decision)
         if found.missing:
             return _answer(found, self._say("loop-submitted", given, found))
         decided = self._say("loop-decided", loop, model=self._loops.context(call.session).model)
@@ -178,13 +179,13 @@ class LoopTools:
 
     async def checkpoint_save(self, call: ToolInvocation, given: forms.CheckpointText) -> ToolAnswer:
         made = await self._loops.checkpoints.save(call.session, given.description)
-        return ToolAnswer(fill_struct(CheckpointInfo, made), self._checkpoint("loop-saved", made))
+        return ToolAnswer(_checkpoint_info(made), self._checkpoint("loop-saved", made))
 
     async def checkpoint_list(self, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
         made = self._loops.of(call.session.key).checkpoints
         lines = [self._checkpoint("loop-checkpoint-line", one) for one in made]
         text = "\n".join(lines) or self._say("loop-checkpoints-none")
-        listed = tuple(fill_struct(CheckpointInfo, one) for one in made)
+        listed = tuple(map(_checkpoint_info, made))
         return ToolAnswer(forms.CheckpointsListed(checkpoints=listed), text)
 
     async def checkpoint_restore(self, call: ToolInvocation, given: forms.CheckpointChoice) -> ToolAnswer:
@@ -216,7 +217,9 @@ class LoopTools:
 
     async def agents(self, call: ToolInvocation, _given: NoArguments) -> forms.AgentsListed:
         known = self._loops.agents(call.session).values()
-        return forms.AgentsListed(agents=tuple(fill_struct(AgentHead, one) for one in known))
+        return forms.AgentsListed(
+            agents=tuple(msgspec.convert(one, AgentHead, from_attributes=True) for one in known)
+        )
 
     async def history(self, call: ToolInvocation, _given: NoArguments) -> forms.LoopHistory:
         return forms.LoopHistory(
@@ -242,6 +245,23 @@ def _answer(found: forms.CouncilReport | forms.RestoreReport, text: str) -> Tool
 
 
 def _task_answer(brief: Briefing) -> ToolAnswer:
-    failures = brief.loop.own_failures[-FAILURES_TOLD:]
-    found = fill_struct(forms.TaskReport, brief.task, brief.loop, brief, brief.agent, failures=failures)
+    loop = brief.loop
+    found = forms.TaskReport(
+        **asdict(brief.task),
+        role=brief.agent.role if brief.agent else "",
+        scope=brief.scope,
+        tier=loop.tier,
+        model=brief.model,
+        consecutive_failures=loop.consecutive_failures,
+        state=loop.state,
+        selection=brief.selection,
+        failures=loop.own_failures[-FAILURES_TOLD:],
+        gates=loop.gates,
+        decision=loop.decision,
+        text=brief.text,
+    )
     return ToolAnswer(found, brief.text)
+
+
+def _checkpoint_info(made: LoopCheckpoint) -> CheckpointInfo:
+    return CheckpointInfo(id=made.id, at=made.at, description=made.description, tree=made.tree)

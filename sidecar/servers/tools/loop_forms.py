@@ -15,7 +15,7 @@ from sidecar.kernel.loop import (
     ExecutionMode,
     GateResult,
     LoopFailure,
-    LoopStanding,
+    LoopOverview,
     LoopState,
     Tier,
 )
@@ -40,7 +40,7 @@ class SessionRequest(Struct, frozen=True, kw_only=True):
     execution_mode: ExecutionMode = "normal"
 
 
-class SessionEnd(Struct, frozen=True, kw_only=True):
+class LoopEnd(Struct, frozen=True, kw_only=True):
     """How the session ends."""
 
     status: Literal["completed", "failed", "paused"]
@@ -54,7 +54,7 @@ class CompletionReport(Struct, frozen=True, kw_only=True):
     summary: GivenText
 
 
-class Files(Struct, frozen=True, kw_only=True):
+class FileList(Struct, frozen=True, kw_only=True):
     """Paths, relative to the project."""
 
     files: Paths
@@ -107,7 +107,7 @@ class LoopEvent(Struct, frozen=True, kw_only=True):
     text: str
 
 
-class LoopReport(LoopStanding, frozen=True, kw_only=True, omit_defaults=False):
+class LoopReport(LoopOverview, frozen=True, kw_only=True, omit_defaults=False):
     """Where a loop stands, with its newest events."""
 
     mode: ExecutionMode = field(name="execution_mode")

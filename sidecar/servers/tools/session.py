@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from sidecar.kernel.rubric import Criterion
 from sidecar.rubric.policy import describe_rubric
-from sidecar.servers.tools.tool import NoArguments, Tool, ToolAnswer, ToolContext, ToolInvocation
+from sidecar.servers.tools.tool import AgentTool, NoArguments, ToolAnswer, ToolContext, ToolInvocation
 from sidecar.systems.supervision.people import SessionSelector
 
 
@@ -32,7 +32,7 @@ class RubricInForce(Struct, frozen=True, kw_only=True):
     text: str
 
 
-def tools(context: ToolContext) -> tuple[Tool, ...]:
+def tools(context: ToolContext) -> tuple[AgentTool, ...]:
     """Return the tools `rubric` and `status`."""
 
     async def status(call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
@@ -60,7 +60,7 @@ def tools(context: ToolContext) -> tuple[Tool, ...]:
         said = context.words.say("rubric-text", described=text, **lines)
         return ToolAnswer(RubricInForce(file=loaded.origin, text=text, **kinds), said)
 
-    make = partial(Tool, toolset="core", reads=True)
+    make = partial(AgentTool, toolset="core", reads=True)
     return (
         make(name="rubric", gives=RubricInForce, work=rubric),
         make(name="status", gives=SessionStatus, work=status),

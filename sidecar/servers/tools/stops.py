@@ -19,8 +19,8 @@ from sidecar.kernel.journal import Journal, NoteKind
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.stop_history import CONTINUE_DECISION
 from sidecar.servers.tools.tool import (
+    AgentTool,
     NoArguments,
-    Tool,
     ToolAnswer,
     ToolContext,
     ToolInvocation,
@@ -82,9 +82,9 @@ class StopEvidence(Struct, frozen=True, kw_only=True):
     stuck: tuple[str, ...] = ()
 
 
-def tools(context: ToolContext) -> tuple[Tool, ...]:
+def tools(context: ToolContext) -> tuple[AgentTool, ...]:
     """Return the tools `evidence` and `explain`."""
-    make = partial(Tool, toolset="core", reads=True)
+    make = partial(AgentTool, toolset="core", reads=True)
     return (
         make(name="evidence", gives=StopEvidence, work=partial(_answer_evidence, context)),
         make(name="explain", gives=LastVerdict, work=partial(_answer_explain, context)),

@@ -15,9 +15,9 @@ from msgspec import Meta, Struct
 
 from sidecar.platform.paths import lies_inside
 from sidecar.servers.tools.tool import (
+    AgentTool,
     NoArguments,
     RefusalError,
-    Tool,
     ToolAnswer,
     ToolContext,
     ToolInvocation,
@@ -92,9 +92,9 @@ class SkillsListed(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
-def tools(context: ToolContext) -> tuple[Tool, ...]:
+def tools(context: ToolContext) -> tuple[AgentTool, ...]:
     """Return the tools of the toolset `tdd`."""
-    make = partial(Tool, toolset="tdd")
+    make = partial(AgentTool, toolset="tdd")
     phases = ((Phase.RED, RedArguments), (Phase.GREEN, GreenArguments), (Phase.REFACTOR, RefactorArguments))
     return (
         *(

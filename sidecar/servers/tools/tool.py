@@ -103,8 +103,8 @@ class ToolAnswer(Struct, frozen=True):
     text: str
 
 
-class Tool(Struct, frozen=True, kw_only=True):
-    """One tool.
+class AgentTool(Struct, frozen=True, kw_only=True):
+    """One tool that agents may call.
 
     `work` gets the call and an instance of `takes`; it raises RefusalError, ToolRuleError, BadInputError.
     `reads`: it changes nothing. `repeats`: a second call with the same arguments changes nothing further,

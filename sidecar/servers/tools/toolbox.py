@@ -24,17 +24,16 @@ from msgspec import Struct
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import TOOLSET
-from sidecar.kernel.structs import fill_struct
 from sidecar.rubric.texts import Texts
 from sidecar.servers.tools.tool import (
     EXCERPT_LENGTH,
+    AgentTool,
     AskPerson,
     Caller,
     JsonSchema,
     RefusalError,
     ReportProgress,
     Resource,
-    Tool,
     ToolAnswer,
     ToolContext,
     ToolInvocation,
@@ -59,7 +58,7 @@ FindSession = Callable[[str, SessionKey | None], Session | None]
 
 
 class ToolOffer(Struct, frozen=True, kw_only=True):
-    """A tool as clients see it. Schemas are JSON Schema objects; for the other fields see Tool."""
+    """A tool as clients see it. Schemas are JSON Schema objects; for the other fields see AgentTool."""
 
     name: str
     toolset: TOOLSET
@@ -76,7 +75,7 @@ class Toolbox:
 
     def __init__(
         self,
-        tools: Sequence[Tool],
+        tools: Sequence[AgentTool],
         words: Texts,
         find: FindSession,
         switched_on: Callable[[], Collection[str]],
@@ -168,7 +167,7 @@ class Toolbox:
             raise RefusalError(self.words.say("other-project", session=clip_printable(session.key.id)))
         return session
 
-    def _given(self, tool: Tool, arguments: Mapping[str, Any]) -> Struct:
+    def _given(self, tool: AgentTool, arguments: Mapping[str, Any]) -> Struct:
         """Return the validated arguments. Raises RefusalError."""
         known = self._offers[tool.name].input_schema["properties"]
         if unknown := [name for name in arguments if name not in known]:
@@ -223,29 +222,31 @@ def _is_same_or_nested(one: str, other: str) -> bool:
     return left.is_relative_to(right) or right.is_relative_to(left)
 
 
-def _build_offer(tool: Tool, words: Texts) -> ToolOffer:
+def _build_offer(tool: AgentTool, words: Texts) -> ToolOffer:
     taken = make_input_schema(tool.takes)
     for field, schema in taken["properties"].items():
         if about := words.about(f"{tool.name}.{field}", f".{field}"):
             schema["description"] = about
-    return fill_struct(
-        ToolOffer,
-        tool,
+    return ToolOffer(
+        name=tool.name,
+        toolset=tool.toolset,
         description=" ".join(words.say(tool.name).split()),
         input_schema=taken,
         output_schema=make_output_schema(tool.gives),
+        reads=tool.reads,
         repeats=tool.repeats or tool.reads,
+        asks=tool.asks,
     )
 
 
 # --- modules of this folder that define tools ---------------------------------------------------------------
 
 
-def load_tools(context: ToolContext, modules: Iterable[str]) -> tuple[Tool, ...]:
+def load_tools(context: ToolContext, modules: Iterable[str]) -> tuple[AgentTool, ...]:
     """Return the tools of these modules of this folder, in order. Raises ValueError for duplicate names."""
-    found: dict[str, Tool] = {}
+    found: dict[str, AgentTool] = {}
     for name in sorted(modules):
-        make: Callable[[ToolContext], tuple[Tool, ...]] = importlib.import_module(
+        make: Callable[[ToolContext], tuple[AgentTool, ...]] = importlib.import_module(
             f"sidecar.servers.tools.{name}"
         ).tools
         for tool in make(context):

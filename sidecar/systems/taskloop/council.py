@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies
 from sidecar.evidence.tree.workspace import NAMED_PATHS
@@ -25,7 +25,6 @@ from sidecar.kernel.loop import CouncilAnswer, CouncilDecision, CouncilMember, C
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.structs import fill_struct
 from sidecar.kernel.text import clean_text, fill_template, truncate_middle
 from sidecar.platform.installation import plugin_root
 from sidecar.systems.taskloop.policy.council import (
@@ -248,7 +247,7 @@ class _Meeting:
             answer = (await self.workers.run(own, self.settings, log.debug)).answer
 
         self.tell(member, f"proposes, with a confidence of {answer.confidence}")
-        said = fill_struct(CouncilProposal, answer, member=member)
+        said = CouncilProposal(member=member, **asdict(answer))
         return clean_proposal(said, lambda text: self.mask(text.replace(f"{copy.project}/", "")))
 
     def _estimate(self, task: WorkerTask[CouncilAnswer]) -> float:

@@ -24,7 +24,7 @@ from sidecar.kernel.loop import CommandType, CouncilMember, ExecutionMode, LoopS
 from sidecar.kernel.session import Environment, Session
 from sidecar.systems.taskloop.policy.loop import Action
 from sidecar.systems.taskloop.ports import LoopServices
-from sidecar.systems.taskloop.reports import Claim
+from sidecar.systems.taskloop.reports import WorkerReport
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from sidecar.systems.taskloop.wording import list_lines
 from sidecar.workers.counted import CountedWorkers
@@ -38,17 +38,6 @@ Tell = Callable[[str, str], None]
 """Is told each step as it happens: its name ("task", "worker", "check" ...), and a line."""
 
 log = logging.getLogger(__name__)
-
-
-class WorkerReport(Struct, frozen=True, kw_only=True):
-    """What a worker answers. `files_changed`: paths relative to the project.
-
-    `done`: whether every criterion holds. The checks decide; but what is not done is not complete.
-    """
-
-    summary: str
-    files_changed: tuple[str, ...] = ()
-    done: bool = True
 
 
 class PlayRequest(Struct, frozen=True, kw_only=True):
@@ -69,7 +58,7 @@ class PlayRequest(Struct, frozen=True, kw_only=True):
     give_back: bool = False
 
 
-class Outcome(StrEnum):
+class PlayOutcome(StrEnum):
     """How it ended. STOPPED: it cannot go on before a person did something."""
 
     COMPLETED = "completed"
@@ -78,21 +67,21 @@ class Outcome(StrEnum):
     STOPPED = "stopped"
 
 
-LOST: Final = {Action.FAIL: Outcome.FAILED, Action.HALT: Outcome.HALTED}
+LOST: Final = {Action.FAIL: PlayOutcome.FAILED, Action.HALT: PlayOutcome.HALTED}
 """How it ends where a task is not completed."""
 
 
 class PlayEnd(Struct, frozen=True, kw_only=True):
     """How it ended, and why."""
 
-    outcome: Outcome
+    outcome: PlayOutcome
     message: str = ""
 
 
 class _EndedError(Exception):
     """It ends here, and not as completed."""
 
-    def __init__(self, message: str, outcome: Outcome = Outcome.STOPPED) -> None:
+    def __init__(self, message: str, outcome: PlayOutcome = PlayOutcome.STOPPED) -> None:
         super().__init__(message)
         self.end = PlayEnd(outcome=outcome, message=message)
 
@@ -112,15 +101,17 @@ class LoopPlayer:
                 await self._play_task(ready[0].id)
             self._loops.end_session(self._session, LoopStatus.COMPLETED)
         except ToolRuleError as error:
-            end = PlayEnd(outcome=Outcome.STOPPED, message=self._loops.words.say(error.rule, **error.values))
+            end = PlayEnd(
+                outcome=PlayOutcome.STOPPED, message=self._loops.words.say(error.rule, **error.values)
+            )
         except _EndedError as error:
             end = error.end
         except asyncio.CancelledError:
             self._pause(INTERRUPTED)
             raise
         else:
-            return PlayEnd(outcome=Outcome.COMPLETED)
-        if end.outcome is Outcome.STOPPED:
+            return PlayEnd(outcome=PlayOutcome.COMPLETED)
+        if end.outcome is PlayOutcome.STOPPED:
             self._pause(end.message)
         return end
 
@@ -136,7 +127,7 @@ class LoopPlayer:
         back = [one for one in held if asked.give_back or one.status is not TaskStatus.BLOCKED]
         if not (asked.tasks or back or find_ready_tasks(self._tasks.of(key))):
             if held:
-                raise _EndedError(self._loops.words.say("loop-halt", task=held[0].id), Outcome.HALTED)
+                raise _EndedError(self._loops.words.say("loop-halt", task=held[0].id), PlayOutcome.HALTED)
             raise BadInputError(f"session {key.id} has no task that could be begun; give it one")
         if loop.state in UNBEGUN:
             command = "; ".join(asked.tasks) or loop.command
@@ -157,12 +148,12 @@ class LoopPlayer:
         answer = ""
         while True:
             done = await self._report(await self._work(brief, answer))
-            action, line = done.action, done.text.partition("\n")[0]
-            self._tell(action, f"{line} {self._spent()}")
+            action = done.action
+            self._tell(action, f"{done.why} {self._spent()}")
             if action is Action.COMPLETE:
                 return
             if action in LOST:
-                raise _EndedError(line, LOST[action])
+                raise _EndedError(done.why, LOST[action])
             if action is Action.COUNCIL:
                 await self._hold_council()
             answer, brief = done.text, self._loops.context(self._session)
@@ -194,8 +185,7 @@ class LoopPlayer:
         return said
 
     async def _report(self, said: WorkerReport) -> Completion:
-        claim = Claim(said.files_changed, said.summary, "" if said.done else said.summary or "it says so")
-        done = await self._loops.report_completion(self._session, claim, self._hear_gate)
+        done = await self._loops.report_completion(self._session, said, self._hear_gate)
         if (found := done.report) is not None:
             for gate in found.gates:
                 self._tell("check", self._loops.words.gate(gate))

@@ -61,16 +61,23 @@ def choose_gates(offered: Sequence[Gate], settings: Settings) -> dict[str, bool]
     return chosen
 
 
-class Claim(Struct, frozen=True):
-    """What the agent says: the files, what it did, and why it is not done, "" where it is."""
+class WorkerReport(Struct, frozen=True, kw_only=True):
+    """What whoever worked on a task says of it. `files_changed`: paths relative to the project.
 
-    files: tuple[str, ...]
+    `done`: whether every criterion holds. The checks decide; but what is not done is not complete.
+    """
+
     summary: str
-    undone: str = ""
+    files_changed: tuple[str, ...] = ()
+    done: bool = True
 
 
 async def examine_report(
-    services: LoopServices, work: TaskWork, required: Mapping[str, bool], claim: Claim, hear: HearGates | None
+    services: LoopServices,
+    work: TaskWork,
+    required: Mapping[str, bool],
+    said: WorkerReport,
+    hear: HearGates | None,
 ) -> Report:
     """Find out what is true. `required`: the gates to run by their ids, and whether each is.
 
@@ -83,8 +90,8 @@ async def examine_report(
     results = [
         build_gate_result(run, changes.tree, work.settings, required=required[run.gate.id]) for run in runs
     ]
-    if claim.undone:
-        results.append(_own_result(OWN_WORD, GateVerdict.FAIL, mask(claim.undone)))
+    if not said.done:
+        results.append(_own_result(OWN_WORD, GateVerdict.FAIL, mask(said.summary) or "it says so"))
     weakened: tuple[str, ...] = ()
     if changes.unseen:
         results.append(_own_result(FILES_UNKNOWN, GateVerdict.COULD_NOT_RUN, mask(changes.unseen)))
@@ -92,15 +99,15 @@ async def examine_report(
         passed = [run for run in runs if required[run.gate.id]]
         weakened = await _find_weakened(services, work, changes, passed)
     files = tuple(mask(path) for path in _paths(changes))
-    told = {path.removeprefix("./") for path in claim.files}
+    listed = {path.removeprefix("./") for path in said.files_changed}
     return Report(
         gates=tuple(results),
         files=files[:NAMED],
         outside=work.files_outside(files)[:NAMED],
         weakened=tuple(map(mask, weakened))[:NAMED],
-        unreported=tuple(path for path in files if path not in told)[:NAMED],
-        unchanged=tuple(sorted(told - set(files)))[:NAMED],
-        summary=mask(claim.summary),
+        unreported=tuple(path for path in files if path not in listed)[:NAMED],
+        unchanged=tuple(sorted(listed - set(files)))[:NAMED],
+        summary=mask(said.summary),
         by=work.model,
     )
 

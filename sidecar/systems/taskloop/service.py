@@ -20,7 +20,6 @@ from sidecar.kernel.log import EventData, LoopEscalated, LoopReportRuled, LoopSe
 from sidecar.kernel.loop import CommandType, ExecutionMode, GateVerdict, Loop, LoopState, LoopStatus, Tier
 from sidecar.kernel.models import TokenUsage, answer_price_cents, model_prices, resolve_model
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.kernel.structs import fill_struct
 from sidecar.systems.taskloop.checkpoints import LoopCheckpoints
 from sidecar.systems.taskloop.council import LoopCouncils
 from sidecar.systems.taskloop.policy import loop as rules
@@ -31,7 +30,7 @@ from sidecar.systems.taskloop.policy.selection import AgentSelection, TaskProfil
 from sidecar.systems.taskloop.policy.transitions import CALL_FIRST, LoopOrderError, Step, take_step
 from sidecar.systems.taskloop.policy.work import TaskWork
 from sidecar.systems.taskloop.ports import LoopServices
-from sidecar.systems.taskloop.reports import Claim, choose_gates, examine_report
+from sidecar.systems.taskloop.reports import WorkerReport, choose_gates, examine_report
 from sidecar.systems.taskloop.states import LoopStates
 from sidecar.systems.taskloop.wording import LoopWords
 
@@ -69,7 +68,8 @@ class Completion(Struct, frozen=True, kw_only=True):
     """The answer to a report, or to the wish to escalate, when there is none; see Ruling.
 
     `model` works on; `enforced`: Supervisor itself chose it. `blocking` are the required gates that did not
-    pass. `action` comes first and `text`, the whole answer in words, last: see hosts/own_tools.py.
+    pass. `why` is the decision in words. `action` comes first and `text`, the whole answer in words, last:
+    see hosts/own_tools.py.
     """
 
     action: Action
@@ -85,6 +85,7 @@ class Completion(Struct, frozen=True, kw_only=True):
     enforced: bool = False
     blocking: tuple[str, ...] = ()
     report: Report | None
+    why: str
     text: str
 
 
@@ -156,7 +157,14 @@ class TaskLoops:
             accepted = loop.accepted if loop.accepted.snapshot else base
             loop = replace(loop, base=base, accepted=accepted)
             work = TaskWork(session=session, loop=loop, task=task, agent=agent, settings=settings)
-            begun = fill_struct(LoopTaskBegun, loop, task, work)
+            begun = LoopTaskBegun(
+                task=task.id,
+                agent=agent.id,
+                tier=loop.tier,
+                model=work.model,
+                complexity=task.complexity,
+                iteration=loop.iteration,
+            )
             work = replace(work, loop=self.states.save(session, loop, begun))
         return self._briefing(work, selection)
 
@@ -198,7 +206,7 @@ class TaskLoops:
     # --- reports ---
 
     async def report_completion(
-        self, session: Session, claim: Claim, hear: HearGates | None = None
+        self, session: Session, said: WorkerReport, hear: HearGates | None = None
     ) -> Completion:
         """Find out whether the task at work is complete. Only this completes one.
 
@@ -208,7 +216,7 @@ class TaskLoops:
             work = self._work(session, rules.begin_report(self.of(session.key)))
             chosen = choose_gates(await self._services.gates.offered(session), work.settings)
             loop = self.states.save(session, work.loop)
-            report = await examine_report(self._services, work, chosen, claim, hear)
+            report = await examine_report(self._services, work, chosen, said, hear)
             now = self.of(session.key)
             if (now.state, now.task, now.iteration) != (loop.state, loop.task, loop.iteration):
                 raise LoopOrderError("loop-changed")
@@ -236,8 +244,23 @@ class TaskLoops:
         loop = self.states.save(work.session, ruling.loop, *_ruling_events(ruling, task, report))
         work, ruling = replace(work, loop=loop, task=task), replace(ruling, loop=loop)
         following = self._following(work.session.key) if ruling.action is Action.COMPLETE else ""
-        text = self.words.ruling(work, ruling, report, following)
-        return fill_struct(Completion, ruling, loop, work, report, text=text, report=report)
+        why = self.words.reason(work, ruling, report)
+        return Completion(
+            action=ruling.action,
+            exit_signal=ruling.action is Action.COMPLETE,
+            verdict=ruling.verdict,
+            reason=ruling.reason,
+            stuck=ruling.stuck,
+            status=loop.status,
+            state=loop.state,
+            tier=loop.tier,
+            iteration=loop.iteration,
+            model=work.model,
+            blocking=report.blocking if report else (),
+            report=report,
+            why=why,
+            text=self.words.ruling(work, ruling, report, why, following),
+        )
 
     # --- parts ---
 
@@ -338,8 +361,23 @@ def _ruling_events(ruling: Ruling, task: Task, report: Report | None) -> Iterato
     loop = ruling.loop
     if report is not None:
         gates = tuple(f"{gate.id}: {gate.verdict}" for gate in report.gates)
-        yield fill_struct(LoopReportRuled, ruling, report, loop, task=task.id, gates=gates)
+        yield LoopReportRuled(
+            task=task.id,
+            action=ruling.action,
+            verdict=ruling.verdict,
+            reason=ruling.reason,
+            iteration=loop.iteration,
+            tier=loop.tier,
+            agent=loop.agent,
+            gates=gates,
+            files=report.files,
+            outside=report.outside,
+            weakened=report.weakened,
+            stuck=ruling.stuck,
+            summary=report.summary,
+        )
     if ruling.action in {Action.ESCALATE, Action.COUNCIL}:
-        yield fill_struct(LoopEscalated, loop.escalations[-1], task=task.id)
+        step = loop.escalations[-1]
+        yield LoopEscalated(task=task.id, from_tier=step.from_tier, to_tier=step.to_tier, reason=step.reason)
     if ruling.action in {Action.FAIL, Action.HALT}:
         yield LoopSessionChanged(status=loop.status, reason=ruling.reason)

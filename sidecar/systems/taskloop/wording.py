@@ -37,25 +37,34 @@ class LoopWords:
         values = {key: join_names(one) if isinstance(one, tuple) else one for key, one in known.items()}
         return self._texts.say_known(name, **values)
 
-    def ruling(self, work: TaskWork, ruling: Ruling, report: Report | None, following: str = "") -> str:
-        """Word the answer to a report, or to the wish to escalate."""
-        loop = ruling.loop
-        values = {
+    def reason(self, work: TaskWork, ruling: Ruling, report: Report | None) -> str:
+        """Word what was decided."""
+        asked = report is None and ruling.action is not Action.FAIL  # the reason is the agent's own words
+        why = "loop-asked" if asked else ruling.reason
+        if ruling.action is Action.COMPLETE and report is not None and not report.files:
+            why = UNCHANGED
+        return self.say(why, ruling, ruling.loop, **self._values(work, ruling.loop))
+
+    def _values(self, work: TaskWork, loop: Loop) -> dict[str, object]:
+        return {
             "task": work.task.id,
             "most": work.settings.loop.max_iterations,
             "model": work.model,
             "spent": self.cents(loop),
         }
-        asked = report is None and ruling.action is not Action.FAIL  # the reason is the agent's own words
-        why = "loop-asked" if asked else ruling.reason
-        if ruling.action is Action.COMPLETE and report is not None and not report.files:
-            why = UNCHANGED
-        parts = [self.say(why, ruling, loop, **values)]
+
+    def ruling(
+        self, work: TaskWork, ruling: Ruling, report: Report | None, why: str, following: str = ""
+    ) -> str:
+        """Word the answer to a report, or to the wish to escalate, after its reason."""
+        loop, parts = ruling.loop, [why]
         if report is not None:
             parts += map(self.gate, report.gates)
             parts.append(self.findings(report))
         if ruling.action in GO_ON:
-            parts.append(self.say(f"loop-{ruling.action}", loop, **values, tried=self.tried(loop)))
+            parts.append(
+                self.say(f"loop-{ruling.action}", loop, **self._values(work, loop), tried=self.tried(loop))
+            )
         return _join_parts(*parts, following)
 
     def findings(self, report: Report) -> str:

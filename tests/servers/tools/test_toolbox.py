@@ -17,9 +17,9 @@ from sidecar.kernel.journal import Author
 from sidecar.kernel.session import Session
 from sidecar.kernel.text import clean_line
 from sidecar.servers.tools.tool import (
+    AgentTool,
     Caller,
     RefusalError,
-    Tool,
     ToolAnswer,
     ToolInvocation,
     UnknownToolError,
@@ -50,7 +50,7 @@ def box(work: Callable[[ToolInvocation, Takes], ToolAnswer], find: Session | Non
     async def working(call: ToolInvocation, taken: Takes) -> ToolAnswer:
         return work(call, taken)
 
-    tool = Tool(name="echo", toolset="core", takes=Takes, gives=Gives, work=working)
+    tool = AgentTool(name="echo", toolset="core", takes=Takes, gives=Gives, work=working)
     words = real_words(echo="Say what was given.")
     found = find or session()
     return Toolbox((tool,), words, lambda _ident, _key: found, lambda: ("core",))

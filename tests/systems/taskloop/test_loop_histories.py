@@ -25,7 +25,7 @@ from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.iteration.policy.journal import set_task_status
 from sidecar.systems.supervision.supervisor import Supervisor
 from sidecar.systems.taskloop.council import missing_members
-from sidecar.systems.taskloop.reports import Claim
+from sidecar.systems.taskloop.reports import WorkerReport
 from sidecar.systems.taskloop.service import ADHOC, TaskLoops, TaskRequest
 from support.cases import KEY, session
 from support.fakes import FailingLog, Fakes, prompt
@@ -243,7 +243,7 @@ class History:
         task = self.loops.of(KEY).task
         if found == "pass":
             self.accepted.add(task)
-        await self.loops.report_completion(SESSION, Claim((), "did it"))
+        await self.loops.report_completion(SESSION, WorkerReport(summary="did it"))
 
     # --- rules ---
 

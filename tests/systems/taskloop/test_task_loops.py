@@ -25,7 +25,7 @@ from sidecar.systems.supervision.supervisor import Supervisor
 from sidecar.systems.taskloop import service
 from sidecar.systems.taskloop.checkpoints import KEPT as CHECKPOINTS
 from sidecar.systems.taskloop.council import missing_members
-from sidecar.systems.taskloop.reports import Claim, build_gate_result, choose_gates
+from sidecar.systems.taskloop.reports import WorkerReport, build_gate_result, choose_gates
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from support.cases import KEY, gate_run, session
 from support.fakes import Fakes, prompt
@@ -66,7 +66,9 @@ class Loops:
         return await self.loops.start_task(SESSION, asked)
 
     async def report(self, *files: str) -> Completion:
-        return await self.loops.report_completion(SESSION, Claim(files, "did it"))
+        return await self.loops.report_completion(
+            SESSION, WorkerReport(summary="did it", files_changed=files)
+        )
 
     async def fails(self, number: int) -> Completion:
         """Report once with a failure of its own."""

@@ -101,11 +101,6 @@ class Ruling(Struct, frozen=True, kw_only=True):
         """What the gates of the last report amount to."""
         return gates_verdict(self.loop.gates)
 
-    @property
-    def exit_signal(self) -> bool:
-        """Whether the task is complete."""
-        return self.action is Action.COMPLETE
-
 
 # --- sessions and tasks -------------------------------------------------------------------------------------
 
