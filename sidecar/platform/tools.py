@@ -40,11 +40,10 @@ class CommonOptions(Options, frozen=True, kw_only=True):
 
 
 class ReportRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a tool is asked for a report, and who reads it."""
+    """How a tool is asked for a report, and who reads it, "" where only its plain output is read."""
 
-    reader: str
+    reader: str = ""
     flags: str = ""
-    flags_from: str = ""
     after: Words = ()
     unless: Words = ()
     anywhere: bool = True

@@ -15,8 +15,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.origins import own_sources
-from sidecar.evidence.reports.command_line import find_package_script, parse_tool_command
 from sidecar.evidence.reports.report import read_report_bytes
+from sidecar.evidence.reports.tools import find_package_script, parse_tool_command
 from sidecar.kernel.gate import GateRun, Outcome
 from sidecar.platform import environments, processes
 from sidecar.platform.environments import MissingPackages, known_environments

@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.reports import command_line, coverage, junit, text
+from sidecar.evidence.reports import measures, runners, text, tools
 from sidecar.evidence.reports.report import FAILURE_LENGTH, SHOWN_FAILURES, GateOutput, RunReport
 from sidecar.evidence.reports.tools import UNKNOWN_FLAG, ReportingLine
 from sidecar.kernel.gate import NOTHING_EXECUTED, GateRun, Kind, Outcome
@@ -94,7 +94,7 @@ def _read_finished_command(
         words=written.text,
         report=replace(_merge_reports(exact, told), text=shown),
         exact=exact is not None,
-        percent=coverage.read_coverage_percent(written) if _measures_coverage(blank) else None,
+        percent=measures.read_coverage_percent(written) if _measures_coverage(blank) else None,
     )
 
 
@@ -132,7 +132,7 @@ def _decide_outcome(blank: GateRun, read: FinishedCommand) -> ExplainedOutcome:
     if why := _why_not_run(code, read) or _why_inconclusive(code, read):
         return ExplainedOutcome(Outcome.COULD_NOT_RUN, why[:FAILURE_LENGTH])
     if _nothing_executed(blank, read):
-        if code == 0 or (read.order.runs_pytest and code == junit.NOTHING_COLLECTED):
+        if code == 0 or (read.order.runs_pytest and code == runners.NOTHING_COLLECTED):
             scanner = read.order.request is not None and read.order.request.always
             return ExplainedOutcome(Outcome.COULD_NOT_RUN if scanner else Outcome.FAILED, NOTHING_EXECUTED)
     elif code == 0 and blank.gate.least is not None:
@@ -172,14 +172,14 @@ def _why_inconclusive(code: int, read: FinishedCommand) -> str:
     tool, request = read.order.tool, read.order.request
     if code == 0:
         return ""
-    if read.order.runs_pytest and (why := junit.explain_pytest_error(code, read.words)):
+    if read.order.runs_pytest and (why := runners.explain_pytest_error(code, read.words)):
         return why
     if tool and request and not (read.exact and read.report.failing):
         gave_up = request.always and not read.exact
         if code in request.unsaid or gave_up:
             return f"{tool.name} gave up: {_explaining_line(read.words)}"
-    others = (name for name in read.report.failing if not command_line.find_start_failure(name))
-    return "" if any(others) else command_line.find_start_failure(read.words)
+    others = (name for name in read.report.failing if not tools.find_start_failure(name))
+    return "" if any(others) else tools.find_start_failure(read.words)
 
 
 def _explaining_line(words: str) -> str:

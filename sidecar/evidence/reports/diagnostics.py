@@ -1,11 +1,11 @@
 """Reads JSON reports of linters, type checkers and scanners, and builds the text that a person would see.
 
-Formats: ruff, eslint, mypy, pyright, bandit, pip-audit, and SARIF, which many tools write.
+Formats: eslint, mypy, pyright, bandit and pip-audit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,35 +32,6 @@ def report_diagnostics(faults: Sequence[ReportedFailure], written: GateOutput, r
     return replace(
         build_report(number_equal_failures(faults), written.folder),
         text="\n".join(filter(None, (rest.strip("\n"), text))),
-    )
-
-
-class _Position(Struct, frozen=True):
-    row: int | None = None
-    line: int | None = None
-
-
-class _Ruff(Struct, frozen=True):
-    filename: str
-    message: str
-    code: str | None = None
-    location: _Position | None = None
-
-
-def read_ruff_report(written: GateOutput) -> RunReport | None:
-    """Read `ruff check --output-format json`."""
-    found = decode_json_report(read_report_bytes(written.report()), tuple[_Ruff, ...])
-    if found is None:
-        return None
-    return report_diagnostics(
-        [
-            diagnostic_failure(
-                one.filename, one.location.row if one.location else None, one.code, one.message
-            )
-            for one in found
-        ],
-        written,
-        written.text,
     )
 
 
@@ -117,8 +88,12 @@ def read_mypy_report(written: GateOutput) -> RunReport | None:
     return report_diagnostics(faults, written, "\n".join(rest)) if known else None
 
 
+class _PyrightPosition(Struct, frozen=True):
+    line: int | None = None
+
+
 class _PyrightRange(Struct, frozen=True):
-    start: _Position = _Position()
+    start: _PyrightPosition = _PyrightPosition()
 
 
 class _PyrightDiagnostic(Struct, frozen=True):
@@ -161,6 +136,7 @@ def _pyright_failures(found: Iterable[_PyrightDiagnostic]) -> Iterable[ReportedF
 class _BanditResult(Struct, frozen=True):
     filename: str
     issue_text: str
+    issue_severity: str = "undefined"
     test_id: str = ""
     line_number: int | None = None
 
@@ -183,6 +159,10 @@ def read_bandit_report(written: GateOutput) -> RunReport | None:
     found = [
         diagnostic_failure(one.filename.removeprefix("./"), one.line_number, one.test_id, one.issue_text)
         for one in bandit.results
+    ]
+    found = [
+        ReportedFailure(fault.name, f"{fault.said} (severity: {one.issue_severity.lower()})")
+        for fault, one in zip(found, bandit.results, strict=True)
     ]
     unread = "\n".join(f"{one.filename}: {one.reason}" for one in bandit.errors[:20])
     return report_diagnostics(found, written, f"{written.text}\n{unread}")
@@ -220,61 +200,3 @@ def _vulnerability_failure(package: _AuditPackage, one: _AuditFinding) -> Report
     return ReportedFailure(
         f"{package.name}: {one.id}", f"{package.name} {package.version}: {one.id}{repaired}"
     )
-
-
-# --- SARIF --------------------------------------------------------------------------------------------------
-
-
-class _SarifText(Struct, frozen=True):
-    text: str = ""
-
-
-class _SarifArtifact(Struct, frozen=True):
-    uri: str = ""
-
-
-class _SarifRegion(Struct, frozen=True, rename="camel"):
-    start_line: int | None = None
-
-
-class _SarifPhysicalLocation(Struct, frozen=True, rename="camel"):
-    artifact_location: _SarifArtifact = _SarifArtifact()
-    region: _SarifRegion = _SarifRegion()
-
-
-class _SarifLocation(Struct, frozen=True, rename="camel"):
-    physical_location: _SarifPhysicalLocation = _SarifPhysicalLocation()
-
-
-class _SarifResult(Struct, frozen=True, rename="camel"):
-    message: _SarifText = _SarifText()
-    rule_id: str | None = None
-    level: str = "warning"
-    kind: str = "fail"
-    locations: tuple[_SarifLocation, ...] = ()
-    suppressions: tuple[object, ...] | None = None
-
-
-class _SarifRun(Struct, frozen=True):
-    results: tuple[_SarifResult, ...] | None = None
-
-
-class _Sarif(Struct, frozen=True):
-    runs: tuple[_SarifRun, ...]
-
-
-def read_sarif_report(written: GateOutput) -> RunReport | None:
-    """Read SARIF 2.1.0 of any tool, without notes, suppressed results and results that are not failures."""
-    sarif = decode_json_report(read_report_bytes(written.report()), _Sarif)
-    if sarif is None:
-        return None
-    return report_diagnostics(list(_sarif_failures(sarif)), written, written.text)
-
-
-def _sarif_failures(sarif: _Sarif) -> Iterator[ReportedFailure]:
-    for run in sarif.runs:
-        for one in run.results or ():
-            if one.kind == "fail" and one.level in ("warning", "error") and not one.suppressions:
-                place = one.locations[0].physical_location if one.locations else _SarifPhysicalLocation()
-                file = place.artifact_location.uri.removeprefix("file://")
-                yield diagnostic_failure(file, place.region.start_line, one.rule_id, one.message.text)

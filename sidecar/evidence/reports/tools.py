@@ -1,27 +1,204 @@
-"""Asks the tools of the catalogue for reports: flags that need code, and the readers by name."""
+"""Asks the tools of the catalogue for reports: parses the line, adds flags, and names the reader.
+
+Only a line that is one simple command is attributed to a tool. In a longer line the exit code may come from
+another command, and nothing may be added. Also finds messages that a check never started.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
+from pathlib import Path, PurePath
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.reports import diagnostics, json_tests, junit
-from sidecar.evidence.reports.command_line import (
-    PackageScript,
-    ToolCommand,
-    find_package_script,
-    parse_tool_command,
-)
+from sidecar.evidence.reports import diagnostics, runners
 from sidecar.evidence.reports.report import GateOutput, ReportReader, RunReport
-from sidecar.platform.tools import ReportRequest, Tool, find_tool
+from sidecar.platform.data import load_data
+from sidecar.platform.tools import ReportRequest, Tool, find_tool, is_package_manager, known_tools
 
-FlagsBuilder = Callable[[Sequence[str]], str]
+COMMAND_LINE_LIMIT: Final = 4_000
+"""Maximum length in characters of a line that is parsed."""
+COMPOUND_SYNTAX: Final = re.compile(r"[\n`#]|\$\(")
+"""Syntax, besides the operators, that makes a line more than one simple command."""
+SHELL_OPERATORS: Final = frozenset("();<>|&")
+SHELL_WORD: Final = re.compile(r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+""")
+ASSIGNMENT: Final = re.compile(r"\w+=")
+MODULE_RUNNER: Final = re.compile(r"python[\d.]*|coverage")
+"""Programs that take a module to run after `-m`, including `coverage run -m`."""
+HARMLESS_WORD: Final = re.compile(
+    r"--(?:all-extras|frozen|isolated|locked|no|no-install|no-sync|offline|quiet|yes)?|-[qy]"
+)
+"""Words between a starter and the program that do not matter here."""
+
+
+class ToolCommand(Struct, frozen=True):
+    """A simple command. `program` is the index of the tool's name in `words`; `ends` are the words' ends."""
+
+    text: str
+    words: tuple[str, ...]
+    ends: tuple[int, ...]
+    program: int = 0
+
+    @property
+    def name(self) -> str:
+        """The tool's name: the last part of a path, or the module of a `python -m`."""
+        return PurePath(self.words[self.program]).name
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return self.words[self.program + 1 :]
+
+    def with_flags(self, flags: str, after: int = 0) -> str:
+        """Return the line with flags added after the program and the first `after` of its arguments."""
+        end = self.ends[self.program + after]
+        return f"{self.text[:end]} {flags}{self.text[end:]}"
+
+
+def parse_tool_command(line: str) -> ToolCommand | None:
+    """Parse a line; None if it is more than one simple command or starts no program."""
+    words = _split_command(line)
+    spans = [found.span() for found in SHELL_WORD.finditer(line)] if words else []
+    if not words or len(spans) != len(words):
+        return None
+    program = _program_index(words)
+    if program is None:
+        return None
+    return ToolCommand(line, tuple(words), tuple(end for _, end in spans), program)
+
+
+def _split_command(line: str) -> list[str]:
+    """Split one simple command into words; empty if the line is more than that."""
+    if len(line) > COMMAND_LINE_LIMIT or COMPOUND_SYNTAX.search(line):
+        return []
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.commenters = ""
+    lexer.whitespace_split = True
+    try:
+        words = list(lexer)
+    except ValueError:
+        return []
+    return [] if any(word and set(word) <= SHELL_OPERATORS for word in words) else words
+
+
+def _program_index(words: list[str]) -> int | None:
+    """Return the index of the tool's name, after assignments and the programs that only start the tool."""
+    at = 0
+    while at < len(words):
+        if ASSIGNMENT.match(words[at]):
+            at += 1
+            continue
+        name = PurePath(words[at]).name
+        if MODULE_RUNNER.fullmatch(name):
+            return words.index("-m", at) + 1 if "-m" in words[at:-1] else at
+        started = _starter_length((name, *words[at + 1 : at + 2]))
+        if not started:
+            return at
+        at += started
+        while at < len(words) and HARMLESS_WORD.fullmatch(words[at]):
+            at += 1
+    return None
+
+
+def _starter_length(words: tuple[str, ...]) -> int:
+    """Return how many words start the program whose name follows; 0 if it is the first one."""
+    wrappers = known_tools().wrappers
+    starters = (length for length in (1, 2) if (found := wrappers.get(words[:length])) and found.passes_flags)
+    return 1 if words[:1] == ("php",) else next(starters, 0)
+
+
+# --- package.json scripts, as run by `npm test` and the like ------------------------------------------------
+
+
+PACKAGE_LIMIT: Final = 1 << 20
+"""Bytes that are read of a package.json."""
+TEST_ALIASES: Final = {"t": "test", "tst": "test"}
+"""Other names of `test` in npm and pnpm."""
+
+
+class PackageScript(Struct, frozen=True):
+    """A script's text, the words that the caller adds, and what must precede flags that we add."""
+
+    text: str
+    more: tuple[str, ...] = ()
+    before_flags: str = ""
+
+
+class _Package(Struct, frozen=True):
+    scripts: dict[str, object] = {}
+
+
+_PACKAGE: Final = msgspec.json.Decoder(_Package)
+
+
+def find_package_script(call: ToolCommand, folder: Path) -> PackageScript | None:
+    """Return the script that this call runs, None if it runs none. `bun test` is a command of bun itself."""
+    if not is_package_manager(call.name) or not call.arguments:
+        return None
+    words = list(call.arguments)
+    explicit = words[0] in ("run", "run-script")
+    if explicit:
+        words = words[1:]
+    if not words or words[0].startswith("-"):
+        return None
+    name, more = words[0], tuple(words[1:])
+    if not explicit and (call.name == "bun" or (call.name == "npm" and name not in ("test", *TEST_ALIASES))):
+        return None
+    text = _read_package_scripts(folder).get(TEST_ALIASES.get(name, name) if not explicit else name)
+    if not isinstance(text, str) or not text.strip():
+        return None
+    return _script_with_arguments(call.name, text, more)
+
+
+def _script_with_arguments(manager: str, text: str, more: tuple[str, ...]) -> PackageScript | None:
+    """Return the script and its arguments: npm takes flags before `--` itself, the others pass all on."""
+    if manager != "npm":
+        return PackageScript(text, more)
+    if "--" in more:
+        return PackageScript(text, more[more.index("--") + 1 :])
+    return None if any(word.startswith("-") for word in more) else PackageScript(text, more, " --")
+
+
+def _read_package_scripts(folder: Path) -> dict[str, object]:
+    try:
+        with (folder / "package.json").open("rb") as file:
+            return _PACKAGE.decode(file.read(PACKAGE_LIMIT)).scripts
+    except (OSError, msgspec.DecodeError, RecursionError, ValueError):
+        return {}
+
+
+# --- messages that a check never started: data/start_failures.toml ------------------------------------------
+
+
+LINE_LENGTH: Final = 500
+"""Characters of a line that are examined."""
+START_LINE_LIMIT: Final = 400
+"""Number of lines that are examined, from the end."""
+
+
+class StartFailures(Struct, frozen=True, forbid_unknown_fields=True):
+    """The data file."""
+
+    lines: tuple[str, ...]
+
+
+def find_start_failure(text: str) -> str:
+    """Return the line that shows that the check never started; "" if there is none."""
+    patterns = load_data("start_failures", StartFailures).lines
+    for line in text.split("\n")[-START_LINE_LIMIT:]:
+        said = line[:LINE_LENGTH].strip()
+        if any(re.match(pattern, said) for pattern in patterns):
+            return said
+    return ""
+
+
+# --- asking for a report ------------------------------------------------------------------------------------
+
+
 REPORT_OUTPUT_LIMIT: Final = 16 << 20
 """Bytes of output that are stored for a tool whose output is the report."""
 UNKNOWN_FLAG: Final = re.compile(
@@ -48,43 +225,20 @@ class ReportingLine(Struct, frozen=True):
 
     def read(self, written: GateOutput) -> RunReport | None:
         """Read the tool's report; None where there is none, or no complete one."""
-        return READERS[self.request.reader](written) if self.request else None
+        return READERS[self.request.reader](written) if self.request and self.request.reader else None
 
 
-def _rspec_flags(words: Sequence[str]) -> str:
-    """Return the flags of rspec; the default format must be named if another one is requested."""
-    named = any(word.startswith(("-f", "--format")) for word in words)
-    return f"{'' if named else '--format progress '}--format json --out {{report}}"
-
-
-def _go_flags(words: Sequence[str]) -> str:
-    covers = any(word.lstrip("-") in ("cover", "cover=true") for word in words)
-    named = any(word.lstrip("-").startswith("coverprofile") for word in words)
-    return f"-json{' -coverprofile={folder}/coverage.out' if covers and not named else ''}"
-
-
-FLAGS: Final[dict[str, FlagsBuilder]] = {
-    "go": _go_flags,
-    "pytest": junit.build_pytest_flags,
-    "rspec": _rspec_flags,
-}
-"""By `flags_from` of an entry."""
 READERS: Final[dict[str, ReportReader]] = {
     "bandit": diagnostics.read_bandit_report,
     "eslint": diagnostics.read_eslint_report,
-    "go": json_tests.read_go_report,
-    "jest": json_tests.read_jest_report,
-    "junit": junit.read_junit_report,
-    "jvm": junit.read_jvm_report,
-    "mocha": json_tests.read_mocha_report,
+    "go": runners.read_go_report,
+    "jest": runners.read_jest_report,
+    "junit": runners.read_junit_report,
+    "jvm": runners.read_jvm_report,
     "mypy": diagnostics.read_mypy_report,
     "pip-audit": diagnostics.read_pip_audit_report,
     "pyright": diagnostics.read_pyright_report,
-    "pytest": junit.read_pytest_report,
-    "rspec": json_tests.read_rspec_report,
-    "ruff": diagnostics.read_ruff_report,
-    "sarif": diagnostics.read_sarif_report,
-    "trx": junit.read_trx_report,
+    "pytest": runners.read_pytest_report,
 }
 """By `reader` of an entry."""
 
@@ -144,5 +298,5 @@ def _matches_word(word: str, name: str) -> bool:
 
 
 def _report_flags(request: ReportRequest, words: Sequence[str], scratch: Path) -> str:
-    flags = FLAGS[request.flags_from](words) if request.flags_from else request.flags
+    flags = runners.build_pytest_flags(words) if request.reader == "pytest" else request.flags
     return flags.format(report=shlex.quote(str(scratch / "report")), folder=shlex.quote(str(scratch)))

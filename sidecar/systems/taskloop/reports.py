@@ -17,7 +17,7 @@ from msgspec.structs import asdict, replace
 from sidecar.evidence.ports import GateContext, HearGates
 from sidecar.evidence.proof.policy import describe_findings, grave_findings
 from sidecar.evidence.proof.weakening import find_weakenings
-from sidecar.evidence.reports.severities import Severities, count_severities
+from sidecar.evidence.reports.measures import Severities, count_severities
 from sidecar.kernel.changes import ProjectChanges
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.journal import Author

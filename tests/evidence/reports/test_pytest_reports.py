@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.evidence.reports.junit import explain_pytest_error, read_pytest_report
 from sidecar.evidence.reports.report import GateOutput
+from sidecar.evidence.reports.runners import explain_pytest_error, read_pytest_report
 from sidecar.platform.processes import run_process
 from support.loops import run
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.evidence.reports.severities import Severities, count_severities
+from sidecar.evidence.reports.measures import Severities, count_severities
 from sidecar.kernel.journal import Task
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import Session, SessionKey

@@ -1,6 +1,7 @@
-"""Reads XML reports of test runs, and handles the flags and exit codes of pytest.
+"""Reads reports of test runs, and handles the flags and exit codes of pytest.
 
-Formats: JUnit XML as written by pytest, vitest, node, bun, PHPUnit, Surefire and Gradle, and TRX of .NET.
+Formats: JUnit XML as written by pytest, vitest, node, bun, PHPUnit, Surefire and Gradle; the JSON of jest; and
+`go test -json`, which writes one event per line of output, with the output of the tests inside the events.
 """
 
 from __future__ import annotations
@@ -8,9 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as ET
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.evidence.reports.report import (
     INSPECTED_FAILURES,
@@ -18,6 +23,7 @@ from sidecar.evidence.reports.report import (
     ReportedFailure,
     RunReport,
     build_report,
+    decode_json_report,
     find_report_files,
     iterate_xml_elements,
     read_report_bytes,
@@ -146,47 +152,6 @@ def _pytest_node_id(folder: Path, case: ET.Element) -> str:
     return "::".join(part for part in (file, *classes, name) if part)
 
 
-# --- TRX: the XML that `dotnet test` writes, one file per test project --------------------------------------
-
-
-SKIPPED_OUTCOMES: Final = frozenset(("NotExecuted", "NotRunnable", "Inconclusive", "Pending", "Disconnected"))
-"""Outcomes of tests that did not run."""
-PASSED_OUTCOMES: Final = frozenset(("Passed", "PassedButRunAborted", "Warning", "Completed"))
-
-
-def read_trx_report(written: GateOutput) -> RunReport | None:
-    """Combine all reports of the run; None if there are none or one is broken."""
-    results: list[tuple[str, str, str]] = []
-    found = False
-    for path in find_report_files(written.scratch, suffix=".trx"):
-        try:
-            results += _read_trx_results(path)
-        except (OSError, ET.ParseError, ValueError):
-            return None
-        found = True
-    if not found:
-        return None
-    ran = [result for result in results if result[1] not in SKIPPED_OUTCOMES]
-    faults = [
-        ReportedFailure(name, f"{name}: {said}" if said else "")
-        for name, ended, said in ran
-        if ended not in PASSED_OUTCOMES
-    ]
-    return build_report(faults, written.folder, executed=len(ran), skipped=len(results) - len(ran))
-
-
-def _read_trx_results(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield name, outcome and message of each test."""
-    raw = read_report_bytes(path)
-    if raw is None:
-        raise FileNotFoundError(path)
-    for element in iterate_xml_elements(raw):
-        if element.tag == "UnitTestResult":
-            said = next((part.text for part in element.iter() if part.tag == "Message"), None) or ""
-            yield element.get("testName") or "", element.get("outcome") or "", said.strip().partition("\n")[0]
-            element.clear()
-
-
 # --- Maven and Gradle: both always write JUnit XML into the build folder of each module ---------------------
 
 
@@ -246,3 +211,149 @@ def explain_pytest_error(exit_code: int, text: str) -> str:
         said = USAGE_LINE.search(text)
         return f"pytest was called wrongly: {said[1] if said else 'see the output'}"
     return ""
+
+
+# --- go ----------------------------------------------------------------------------------------------------
+
+
+END_ACTIONS: Final = frozenset(("pass", "fail", "skip"))
+GO_NOISE: Final = re.compile(r"^\s*(?:=== |--- |FAIL|PASS|ok\s|panic: test timed out|exit status)")
+"""Lines of a test's output that come from go, not from the test."""
+GO_PACKAGE: Final = re.compile(r"^# \[?([^\s\]]+)")
+"""The line above what the compiler says of a package."""
+GO_NOT_BUILT: Final = re.compile(r"^FAIL\s+(\S+) \[(?:build|setup) failed\]")
+SOURCE_PLACE: Final = re.compile(r"^\S+\.go:\d+: ?")
+TEST_LIMIT: Final = 100_000
+"""Maximum number of tests of one run that are tracked."""
+
+
+class _GoEvent(Struct, frozen=True, rename="pascal"):
+    action: str = ""
+    package: str = ""
+    import_path: str = ""
+    test: str = ""
+    output: str = ""
+
+
+class _GoTests:
+    """The state of each test, updated event by event; `broken`: by package, what the compiler says first."""
+
+    def __init__(self) -> None:
+        self.ends: dict[tuple[str, str], str] = {}
+        self.said: dict[tuple[str, str], str] = {}
+        self.broken: dict[str, str] = {}
+        self._package = ""
+
+    def take_build_line(self, line: str) -> None:
+        """Take a line of go itself; before Go 1.24, those of the compiler are no events."""
+        if failed := GO_NOT_BUILT.match(line):
+            self.broken.setdefault(failed[1], "it does not build")
+            self.ends[failed[1], ""] = "fail"
+        elif package := GO_PACKAGE.match(line):
+            self._package = package[1].removesuffix(".test")
+        elif self._package and line.strip():
+            self.broken.setdefault(self._package, line.strip())
+            self._package = ""
+
+    def take(self, event: _GoEvent) -> None:
+        key = (event.package or event.import_path.partition(" ")[0], event.test)
+        if (
+            event.output
+            and key not in self.said
+            and not GO_NOISE.match(event.output)
+            and len(self.said) < INSPECTED_FAILURES
+        ):
+            self.said[key] = SOURCE_PLACE.sub("", event.output.strip())
+        if event.output and not event.test:
+            self.take_build_line(event.output)
+        if event.action in END_ACTIONS and len(self.ends) < TEST_LIMIT:
+            self.ends[key] = event.action
+
+
+def read_go_report(written: GateOutput) -> RunReport | None:
+    """Read `go test -json`. Subtests count as tests; a package fails itself if none of its tests failed."""
+    tests, shown, events = _GoTests(), list[str](), 0
+    for line in written.text.split("\n"):
+        event = decode_json_report(line, _GoEvent) if line.startswith("{") else None
+        if event is None:
+            shown.append(line)
+            tests.take_build_line(line)
+            continue
+        events += 1
+        tests.take(event)
+        shown.append(event.output.removesuffix("\n") if event.action in ("output", "build-output") else "")
+    if not events and not tests.ends:
+        return None
+    named = {key: end for key, end in tests.ends.items() if key[1]}
+    report = build_report(
+        _go_failures(tests),
+        written.folder,
+        executed=sum(end != "skip" for end in named.values()),
+        skipped=sum(end == "skip" for end in named.values()),
+    )
+    return replace(report, text="\n".join(line for line in shown if line))
+
+
+def _go_failures(tests: _GoTests) -> Iterator[ReportedFailure]:
+    """Yield failures that no failed subtest, or failed test of the package, explains."""
+    failed = [key for key, end in tests.ends.items() if end == "fail"]
+    above = {(package, test.rpartition("/")[0]) for package, test in failed if test}
+    for package, test in failed:
+        if (package, test) in above:
+            continue
+        name = f"{package}: {test}" if test else package
+        said = (not test and tests.broken.get(package)) or tests.said.get((package, test), "")
+        yield ReportedFailure(name, f"{name}: {said}" if said else "")
+
+
+# --- jest ---------------------------------------------------------------------------------------------------
+
+
+class _JestTest(Struct, frozen=True, rename="camel"):
+    full_name: str = ""
+    status: str = ""
+    failure_messages: tuple[str, ...] = ()
+
+
+class _JestFile(Struct, frozen=True, rename="camel"):
+    name: str = ""
+    status: str = ""
+    message: str = ""
+    assertion_results: tuple[_JestTest, ...] = ()
+
+
+class _Jest(Struct, frozen=True, rename="camel"):
+    test_results: tuple[_JestFile, ...]
+    num_passed_tests: int = 0
+    num_failed_tests: int = 0
+    num_pending_tests: int = 0
+    num_todo_tests: int = 0
+
+
+def read_jest_report(written: GateOutput) -> RunReport | None:
+    """Read `jest --json --outputFile`. A file that cannot be loaded fails under its own name."""
+    jest = decode_json_report(read_report_bytes(written.report()), _Jest)
+    if jest is None:
+        return None
+    return build_report(
+        chain.from_iterable(map(_jest_failures, jest.test_results)),
+        written.folder,
+        executed=jest.num_passed_tests + jest.num_failed_tests,
+        skipped=jest.num_pending_tests + jest.num_todo_tests,
+    )
+
+
+def _jest_failures(file: _JestFile) -> list[ReportedFailure]:
+    failed = [test for test in file.assertion_results if test.status == "failed"]
+    if failed or file.status != "failed":
+        return [
+            _failure_with_message(f"{file.name}: {test.full_name}", "".join(test.failure_messages[:1]))
+            for test in failed
+        ]
+    told = [line.strip() for line in file.message[:10_000].split("\n") if line.strip()]
+    return [_failure_with_message(file.name, told[1] if len(told) > 1 else "")]
+
+
+def _failure_with_message(name: str, message: str) -> ReportedFailure:
+    line = message.strip().partition("\n")[0]
+    return ReportedFailure(name, f"{name}: {line}" if line else "")
