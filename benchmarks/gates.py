@@ -14,7 +14,7 @@ from typing import Final
 
 from measure import Figure, Report, in_turn, rounds
 
-from sidecar.evidence.gates.project import ProjectGates
+from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 

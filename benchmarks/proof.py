@@ -21,7 +21,7 @@ from typing import Any, Final
 from measure import Figure, Report, in_turn, rounds
 from stage import Unfit
 
-from sidecar.evidence.gates.project import ProjectGates
+from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.old_checks import ScratchChecks
 from sidecar.evidence.tree.workspace import GitWorkspace

@@ -22,9 +22,9 @@ from msgspec import Struct
 
 from endings import ground
 from sidecar.evidence.detection.detect import detect_gates
+from sidecar.evidence.gates.approvals import TrustFile
+from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.gates.catalog import ProjectCatalog
-from sidecar.evidence.gates.project import ProjectGates
-from sidecar.evidence.gates.trust import TrustFile
 from sidecar.evidence.ports import GateContext, GateProgressCallback
 from sidecar.evidence.proof.old_checks import ScratchChecks
 from sidecar.evidence.tree.checkpoints import GitCheckpoints

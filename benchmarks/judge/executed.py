@@ -34,13 +34,13 @@ from sidecar.evidence import diffs
 from sidecar.evidence.claims.ledger import claimed_files
 from sidecar.evidence.detection.detect import detect_gates
 from sidecar.evidence.gates import policy
+from sidecar.evidence.gates.approvals import TrustFile
+from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.gates.catalog import ProjectCatalog
-from sidecar.evidence.gates.project import ProjectGates
-from sidecar.evidence.gates.trust import TrustFile
 from sidecar.evidence.ports import GateContext
+from sidecar.evidence.proof.check_files import find_product_marks
 from sidecar.evidence.proof.old_checks import ScratchChecks
 from sidecar.evidence.proof.policy import rate_comparison
-from sidecar.evidence.proof.product_marks import find_product_marks
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome

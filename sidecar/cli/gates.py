@@ -32,11 +32,11 @@ from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.signals import INTERRUPTED_CODE
 from sidecar.evidence.code_host import CodeHost
 from sidecar.evidence.detection.detect import detect_gates
+from sidecar.evidence.gates.approvals import TrustFile
+from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.gates.catalog import ProjectCatalog
 from sidecar.evidence.gates.installed import describe_runner
 from sidecar.evidence.gates.policy import not_approved_run
-from sidecar.evidence.gates.project import ProjectGates
-from sidecar.evidence.gates.trust import TrustFile
 from sidecar.evidence.ports import GateCatalog, GateContext, GateRunner
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun

@@ -18,7 +18,7 @@ from sidecar.cli.goal import refuse_agents
 from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.signals import INTERRUPTED_CODE
-from sidecar.evidence.gates.typed import TypedCatalog
+from sidecar.evidence.gates.approvals import TypedCatalog
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.governance import AnalyzeInput, ErrorAction, GovernedPhase, ImplementInput, ReviewInput
 from sidecar.platform.apply import ChangeApplier

@@ -27,8 +27,7 @@ from sidecar.cli.run_log import show_run_log
 from sidecar.cli.run_show import RunBoard, RunJsonLines, RunTerminalView, RunView
 from sidecar.cli.run_template import load_template, read_text, write_template
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
-from sidecar.evidence.gates.run_hooks import approved_run_hooks
-from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.gates.approvals import TrustFile, approved_run_hooks
 from sidecar.evidence.tree.checkout import place_ignored_files
 from sidecar.hosts.command import CommandAgent
 from sidecar.hosts.names import WORKER_MARKER, checked_session_id

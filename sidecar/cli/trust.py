@@ -18,7 +18,7 @@ from sidecar.cli.goal import refuse_agents
 from sidecar.cli.link import call_sidecar
 from sidecar.cli.options import FOLDER_ARGUMENT
 from sidecar.cli.printing import echo, echo_json
-from sidecar.evidence.gates.trust import (
+from sidecar.evidence.gates.approvals import (
     APPROVAL_TEXT_LIMIT,
     Approval,
     approval_covers,

@@ -34,8 +34,7 @@ from sidecar.evidence.code_host_tools import (
     UnansweredError,
 )
 from sidecar.evidence.ports import GateContext
-from sidecar.evidence.tree.contents import read_head_commit
-from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree
+from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree, read_head_commit
 from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.session import Environment
 from sidecar.kernel.text import clean_line
@@ -230,9 +229,7 @@ async def _read_checkout(found: WorkTree) -> Checkout:
     branch = await found.git.ask("symbolic-ref", "--quiet", "--short", "HEAD")
     changed = await found.git.names("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no")
     return Checkout(
-        head=head,
-        branch=decode_git_text(branch.output).strip(),
-        changed=tuple(line[3:] for line in changed),
+        head=head, branch=decode_git_text(branch.output).strip(), changed=tuple(line[3:] for line in changed)
     )
 
 

@@ -17,14 +17,7 @@ from sidecar.evidence.own_calls import WeighedCall, select_calls_to_show, weigh_
 from sidecar.evidence.proof.policy import describe_finding
 from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.evidence import (
-    Claim,
-    ClaimStatus,
-    Evidence,
-    EvidenceStrength,
-    FindingSeverity,
-    Source,
-)
+from sidecar.kernel.evidence import Claim, ClaimStatus, Evidence, EvidenceStrength, FindingSeverity, Source
 from sidecar.kernel.gate import GateRun, Outcome
 from sidecar.kernel.goal import GateBaseline
 from sidecar.kernel.text import clean_line, counted

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.typed import TypedCatalog
+from sidecar.evidence.gates.approvals import TypedCatalog
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.hosts.recorded import RecordedSession
 from sidecar.kernel.changes import FileBaseline

@@ -10,8 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from sidecar.evidence.gates.instructions import InstructionRegistry
-from sidecar.evidence.gates.trust import TRUST_FILE, TrustFile
+from sidecar.evidence.gates.approvals import TRUST_FILE, InstructionRegistry, TrustFile
 from sidecar.evidence.ports import (
     EvidenceServices,
     GateCatalog,
@@ -122,7 +121,7 @@ def _code_host() -> CodeHost:
 
 
 def _gates(workspace: Workspace, code_host: CodeHost) -> GateRunner:
-    from sidecar.evidence.gates.project import ProjectGates
+    from sidecar.evidence.gates.batch import ProjectGates
 
     return ProjectGates(workspace=workspace, code_host=code_host)
 

@@ -15,7 +15,7 @@ import pytest
 
 from sidecar.cli.gate_report import GatesExitCode, GatesReport, gates_exit_code
 from sidecar.cli.gates import DUTIES, GateServices, GatesOptions, execute_gates, show_gates
-from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.gates.approvals import TrustFile
 from sidecar.evidence.ports import GateContext, GateProgressCallback
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Kind, Outcome
 from sidecar.kernel.session import Environment

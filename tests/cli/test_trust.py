@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 import sidecar
 from sidecar.cli.trust import describe_approval
-from sidecar.evidence.gates.trust import Approval, TrustFile, gate_digest
+from sidecar.evidence.gates.approvals import Approval, TrustFile, gate_digest
 from sidecar.kernel.gate import Gate, GateOrigin, Kind
 from sidecar.platform.paths import user_paths
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.evidence.gates.approvals import TrustFile
 from sidecar.evidence.gates.catalog import ProjectCatalog
-from sidecar.evidence.gates.trust import TrustFile
 from sidecar.evidence.ports import GateCatalog
 from sidecar.kernel.gate import Gate, GateOrigin, Kind
 from sidecar.kernel.session import Environment

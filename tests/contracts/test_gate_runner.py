@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import pytest
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.project import ProjectGates
+from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome
 from support.scripted_gates import PASSED, ScriptedEnding, ScriptedGates

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from sidecar.evidence.gates.project import ProjectGates
+from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from sidecar.evidence.code_host import CodeHost
+from sidecar.evidence.gates.approvals import TrustFile
 from sidecar.evidence.gates.catalog import GATE_LIMIT, ProjectCatalog
-from sidecar.evidence.gates.trust import TrustFile
 from sidecar.kernel.gate import AvailableGates, Gate, GateOrigin, Kind
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import GateSettings

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
+from sidecar.evidence.gates.batch import PARALLEL_GATES, RERUN_LIMIT_S, BatchDependencies, GateBatchRunner
 from sidecar.evidence.gates.cache import Circumstances, GateMemory, describe_circumstances, may_reuse_pass
-from sidecar.evidence.gates.runner import PARALLEL_GATES, RERUN_LIMIT_S, BatchDependencies, GateBatchRunner
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 

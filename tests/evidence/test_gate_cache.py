@@ -10,8 +10,8 @@ from typing import Final
 
 import pytest
 
+from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.gates.cache import RunEnvironment, digest_run_environment
-from sidecar.evidence.gates.project import ProjectGates
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import Gate, Kind
 from sidecar.platform.data import load_data

@@ -13,8 +13,8 @@ import pytest
 
 from sidecar.evidence.code_host import CodeHost
 from sidecar.evidence.detection.python import PYTEST_COMMAND
+from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.gates.cache import GateMemory
-from sidecar.evidence.gates.project import ProjectGates
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
@@ -69,7 +69,7 @@ async def test_a_running_check_ends_with_a_sidecar_that_is_killed(tmp_path: Path
     line = f"exec 9> wire; {guarded}; echo up >&9; sleep 600"
     source = (
         "import asyncio\n"
-        "from sidecar.evidence.gates.project import ProjectGates\n"
+        "from sidecar.evidence.gates.batch import ProjectGates\n"
         "from sidecar.evidence.ports import GateContext\n"
         "from sidecar.kernel.gate import Gate\n"
         f"at = GateContext(project={str(tmp_path)!r}, tree='t1', environment={OURS!r})\n"

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.evidence.gates.instructions import list_instruction_gates
-from sidecar.evidence.gates.run_hooks import approved_run_hooks
-from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.gates.approvals import TrustFile, approved_run_hooks, list_instruction_gates
 from sidecar.kernel.settings import RunHooks, TimedHook
 
 pytestmark = pytest.mark.proves("runs and the journal")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.evidence.gates.origins import find_changed_surroundings
 from sidecar.evidence.gates.runner import run_gate_once
-from sidecar.evidence.gates.surroundings import find_changed_surroundings
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import Gate, Kind, Outcome
 from support.loops import run

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.trust import FILE_LIMIT, TrustFile, gate_digest, truncate_approval_text
+from sidecar.evidence.gates.approvals import TRUST_FILE_LIMIT, TrustFile, gate_digest, truncate_approval_text
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.gate import Gate, GateOrigin, Kind
 from sidecar.platform.files import list_set_aside
@@ -129,7 +129,7 @@ def test_a_project_is_the_folder_it_resolves_to(trust: TrustFile, tmp_path: Path
         (b"[" * 100_000, "corrupt"),
         (b'{"projects": {"/code/shop": {"lint": {"digest": 5, "command": ""}}}}', "corrupt"),
         (b'{"version": 2, "projects": {}}', "future-version"),
-        (b" " * (FILE_LIMIT + 1), "unreadable"),
+        (b" " * (TRUST_FILE_LIMIT + 1), "unreadable"),
     ],
 )
 def test_a_file_that_cannot_be_used_approves_nothing_and_is_set_aside_at_the_next_approval(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.typed import TypedCatalog
+from sidecar.evidence.gates.approvals import TypedCatalog
 from sidecar.kernel.gate import AvailableGates, Gate, GateOrigin, Kind
 from support.scripted_ports import ScriptedCatalog
 

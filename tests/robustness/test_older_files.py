@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.gates.approvals import TrustFile
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.log import EventFilter, UnreadableEvent

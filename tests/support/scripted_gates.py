@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.evidence.gates.batch import BatchDependencies, GateBatchRunner
 from sidecar.evidence.gates.cache import Circumstances, GateMemory, describe_circumstances, may_reuse_pass
-from sidecar.evidence.gates.runner import BatchDependencies, GateBatchRunner
 from sidecar.evidence.ports import GateContext, GateProgressCallback
 from sidecar.kernel.gate import Gate, GateRun, Outcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from sidecar.evidence.gates.instructions import InstructionRegistry
+from sidecar.evidence.gates.approvals import InstructionRegistry
 from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.installation import plugin_root
 from sidecar.systems.iteration.journals import SessionJournals

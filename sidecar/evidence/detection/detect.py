@@ -23,7 +23,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.evidence.detection import go_rust, javascript, jvm_dotnet, make, python, ruby_php_elixir, scripts
+from sidecar.evidence.detection import javascript, languages, python, recipes
 from sidecar.evidence.detection.folder import (
     DetectedGate,
     FileBudget,
@@ -115,25 +115,29 @@ EXCLUSIVE_KINDS: Final = frozenset((Kind.TESTS, Kind.BUILD, Kind.COVERAGE))
 """Kinds that write into the project or use the whole machine, so that they run alone."""
 
 
+def _spans_nothing(_root: PackageRoot, _member: PackageRoot, _found: DetectedGate) -> bool:
+    return False
+
+
 class _Ecosystem(Struct, frozen=True):
     """Finds gates in a package root (`find`); `spans` says if a gate also covers a given root below it."""
 
     find: Callable[[PackageRoot], Iterable[DetectedGate]]
-    spans: Callable[[PackageRoot, PackageRoot, DetectedGate], bool]
+    spans: Callable[[PackageRoot, PackageRoot, DetectedGate], bool] = _spans_nothing
 
 
 ECOSYSTEMS: Final = (
-    _Ecosystem(go_rust.find_go_gates, go_rust.covers_go_member),
+    _Ecosystem(languages.find_go_gates, languages.covers_go_member),
     _Ecosystem(javascript.find_javascript_gates, javascript.covers_javascript_member),
     _Ecosystem(python.find_python_gates, python.covers_python_member),
-    _Ecosystem(go_rust.find_rust_gates, go_rust.covers_rust_member),
-    _Ecosystem(ruby_php_elixir.find_ruby_gates, ruby_php_elixir.covers_ruby_member),
-    _Ecosystem(ruby_php_elixir.find_elixir_gates, ruby_php_elixir.covers_elixir_member),
-    _Ecosystem(jvm_dotnet.find_jvm_gates, jvm_dotnet.covers_jvm_member),
-    _Ecosystem(jvm_dotnet.find_dotnet_gates, jvm_dotnet.covers_dotnet_member),
-    _Ecosystem(ruby_php_elixir.find_php_gates, ruby_php_elixir.covers_php_member),
-    _Ecosystem(scripts.find_script_gates, scripts.covers_script_member),
-    _Ecosystem(make.find_recipe_gates, make.covers_recipe_member),
+    _Ecosystem(languages.find_rust_gates, languages.covers_rust_member),
+    _Ecosystem(languages.find_ruby_gates, languages.covers_ruby_member),
+    _Ecosystem(languages.find_elixir_gates, languages.covers_elixir_member),
+    _Ecosystem(languages.find_jvm_gates, languages.covers_jvm_member),
+    _Ecosystem(languages.find_dotnet_gates, languages.covers_dotnet_member),
+    _Ecosystem(languages.find_php_gates),
+    _Ecosystem(recipes.find_script_gates),
+    _Ecosystem(recipes.find_recipe_gates),
 )
 """In the order of detection: the first check of a kind gets the plain ID."""
 RECIPE_ECOSYSTEM: Final = ECOSYSTEMS[-1]

@@ -16,17 +16,12 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.instructions import list_instruction_gates
-from sidecar.evidence.gates.trust import Approval, TrustFile, approval_covers
+from sidecar.evidence.gates.approvals import Approval, TrustFile, approval_covers, list_instruction_gates
 from sidecar.evidence.ports import RemoteGates
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, AvailableGates, Gate, GateOrigin, Kind
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import ConfiguredGate, GateSettings, Settings
-from sidecar.platform.configuration import (
-    ConfigurationFile,
-    GateFileSettings,
-    read_project_gates,
-)
+from sidecar.platform.configuration import ConfigurationFile, GateFileSettings, read_project_gates
 from sidecar.platform.steering import PROJECT_CONFIGURATION, UNHELD, FilesInForce
 from sidecar.platform.toml import (
     FieldError,

@@ -7,40 +7,44 @@ Rules for a single run:
 - Reports are written to a temporary folder; no file of ours is written into the project.
 - If a tool does not know the flags that request a report, it is run again without them.
 - A folder outside the project is refused, because a configuration file in the repository can name it.
+
+Rules for the outcome:
+
+- "Could not run" is neither passed nor failed. It applies to a command that is missing, killed, timed out, or
+  called wrongly, or that stopped before it checked anything.
+- A test runner that succeeds without executing any test has not passed. All tests skipped counts as none.
+- Too little coverage is a failure; coverage that is not reported is "could not run".
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+import re
+import signal
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Final
-from weakref import WeakValueDictionary
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.cache import Circumstances, GateMemory
 from sidecar.evidence.gates.installed import describe_runner, with_remedy
 from sidecar.evidence.gates.origins import (
     IMPORT_FAILED,
     NAMED_CHANGES,
+    find_changed_surroundings,
     find_other_copy,
     find_unexplained_changes,
     with_origins_plugin,
 )
-from sidecar.evidence.gates.outcome import complete_gate_run, tool_refused_flags
-from sidecar.evidence.gates.surroundings import find_changed_surroundings
-from sidecar.evidence.ports import GateContext, GateProgressCallback
-from sidecar.evidence.reports import text, tools
-from sidecar.evidence.reports.report import GateOutput
-from sidecar.evidence.reports.tools import ReportingLine
-from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateRun, Outcome
+from sidecar.evidence.ports import GateContext
+from sidecar.evidence.reports import measures, runners, text, tools
+from sidecar.evidence.reports.report import FAILURE_LENGTH, SHOWN_FAILURES, GateOutput, RunReport
+from sidecar.evidence.reports.tools import UNKNOWN_FLAG, ReportingLine
+from sidecar.kernel.gate import NOTHING_EXECUTED, Gate, GateRun, Kind, Outcome
 from sidecar.platform import processes
+from sidecar.platform.processes import ProcessResult
 from sidecar.platform.project_python import PythonMissingError, folders_up_to_project, with_project_python
 from sidecar.platform.scratch import scratch_folder
 
@@ -160,214 +164,181 @@ def _output_without_report(output: bytes, scratch: str) -> str:
     return "\n".join(line for line in text.strip_terminal_codes(output).split("\n") if scratch not in line)
 
 
-# --- Running the gates of one stop as a batch ---------------------------------------------------------------
-# Rules:
-#
-# - Each project runs one batch at a time. Waiting for the batch's turn counts towards a gate's deadline.
-# - Gates that may run in parallel go first, in parallel; the others follow one by one.
-# - A failure is rerun at once where something says that it may not be the same again: the gate was flaky
-#   before, or files changed while it ran. If it passes then on the same files, it is a flaky pass that lists
-#   what failed. A failure that is not rerun and passes later on the same files is found to be flaky then.
-# - A pass is reused only under the same circumstances. It is not remembered if it was flaky, or if the files
-#   changed or could not be read during the run, or the circumstances changed: it is unknown what passed.
-# - Files that were written during the run, though they are the same again, may have been others meanwhile:
-#   the gate runs once more in a copy, whose place no other program knows. Where it does not pass there, files
-#   moved.
+# --- the outcome of a finished command ----------------------------------------------------------------------
 
 
-RERUN_LIMIT_S: Final = 60.0
-"""Failures that took longer than this, in seconds, are not rerun."""
-PARALLEL_GATES: Final = max(1, min(4, os.cpu_count() or 1))
-"""Gates that run in parallel."""
-
-TreeDigestReader = Callable[[str, Mapping[str, str]], Awaitable[str]]
-"""Takes a project and the session's environment; see `Workspace.fingerprint` in `ports`."""
-SingleGateRunner = Callable[[Gate, GateContext, float], Awaitable[GateRun]]
-"""Runs a gate once, within this many seconds."""
-CircumstancesLookup = Callable[[Gate, GateContext], Awaitable[Circumstances | None]]
-"""Returns what a pass depends on; None where it must not be remembered."""
+NOT_RUN_CODES: Final = {126: "the command cannot be executed", 127: "the command was not found"}
+"""Exit codes with which a shell reports that there was nothing to run."""
+OUTSIDE_SIGNALS: Final = frozenset((signal.SIGHUP, signal.SIGINT, signal.SIGKILL, signal.SIGTERM))
+"""Signals that end a healthy command: interrupt, shutdown, out of memory."""
+SHELL_SIGNAL_OFFSET: Final = 128
+"""What a shell adds to the number of the signal that ended its command."""
+ERROR_WORDS: Final = re.compile(r"error|invalid|cannot|could not|not found|fail", re.IGNORECASE)
+"""Words in the line that explains why a tool gave up."""
 
 
-class BatchDependencies(Struct, frozen=True, kw_only=True):
-    """What a batch needs.
+class FinishedCommand(Struct, frozen=True, kw_only=True):
+    """A finished command and what was read of it. `exact`: from a report file, not only from its output."""
 
-    `look` reads the current tree digest, `touched` tells whether anything was written since a time (see
-    `Workspace` in `ports`); without them, the tree counts as unchanged. `copied` runs a gate in a copy.
-    """
-
-    once: SingleGateRunner
-    key: CircumstancesLookup
-    memory: GateMemory
-    look: TreeDigestReader | None = None
-    touched: Callable[[str, Mapping[str, str], float], Awaitable[bool]] | None = None
-    copied: SingleGateRunner | None = None
+    done: ProcessResult
+    order: ReportingLine
+    words: str
+    report: RunReport
+    exact: bool = False
+    percent: float | None = None
 
 
-class _FinishedRun(Struct, frozen=True):
-    """A run, and what it depended on when it began."""
+class ExplainedOutcome(Struct, frozen=True):
+    """The outcome, and the reason where the exit code alone does not explain it."""
 
-    run: GateRun
-    key: Circumstances | None = None
-
-    @property
-    def passed_now(self) -> bool:
-        return self.run.outcome is Outcome.PASSED and not self.run.cached
+    outcome: Outcome
+    reason: str = ""
 
 
-class GateBatchRunner:
-    """Runs batches, one at a time for each project."""
-
-    def __init__(self, hands: BatchDependencies) -> None:
-        self._hands = hands
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    async def run(
-        self,
-        gates: Sequence[Gate],
-        at: GateContext,
-        seconds: float,
-        progress: GateProgressCallback | None = None,
-    ) -> tuple[GateRun, ...]:
-        """Run gates after earlier batches of the same project; results are in the order of `gates`."""
-        if not gates:
-            return ()
-        batch = _Batch(self._hands, at, seconds, progress)
-        turn = self._turns.setdefault(at.project, asyncio.Lock())
-        try:
-            async with asyncio.timeout(max(map(batch.limit, gates))):
-                await turn.acquire()
-        except TimeoutError:
-            return tuple([await batch.told(gate, batch.late) for gate in gates])
-        try:
-            return await batch.run(gates)
-        finally:
-            turn.release()
+def complete_gate_run(
+    blank: GateRun, done: ProcessResult, order: ReportingLine, written: GateOutput
+) -> GateRun:
+    """Complete a finished run. May take a while if a report has many megabytes."""
+    read = _read_finished_command(blank, done, order, written)
+    ruling = _decide_outcome(blank, read)
+    failed = ruling.outcome is Outcome.FAILED
+    failures = tuple(filter(None, (ruling.reason, *read.report.failures)))[:SHOWN_FAILURES]
+    return replace(
+        blank,
+        outcome=ruling.outcome,
+        exit_code=done.exit_code,
+        seconds=done.seconds,
+        output=read.report.text or "",
+        failures=failures if failed else (),
+        failing=_failing_names(ruling.reason, read.report) if failed else (),
+        executed=read.report.executed,
+        skipped=read.report.skipped,
+        percent=read.percent,
+        warnings=read.report.warnings,
+        reason=ruling.reason,
+    )
 
 
-class _Batch:
-    def __init__(
-        self, hands: BatchDependencies, at: GateContext, seconds: float, progress: GateProgressCallback | None
-    ) -> None:
-        self._hands = hands
-        self._at = at
-        self._seconds = seconds
-        self._progress = progress
-        self._clock = asyncio.get_running_loop().time
-        self._asked = self._begun = self._clock()
-
-    def limit(self, gate: Gate) -> float:
-        """Return a gate's own deadline in seconds, else the batch's."""
-        return self._seconds if gate.seconds is None else gate.seconds
-
-    async def late(self, gate: Gate) -> GateRun:
-        """Build the result of a gate whose whole time was spent waiting."""
-        reason = f"other checks of this project took all of {self.limit(gate):g} s"
-        return GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=self._at.tree, reason=reason)
-
-    async def told(self, gate: Gate, work: Callable[[Gate], Awaitable[GateRun]]) -> GateRun:
-        """Process a gate, and report its begin and its end to the progress callback."""
-        if self._progress:
-            self._progress(gate, None)
-        run = await work(gate)
-        if self._progress:
-            self._progress(gate, run)
-        return run
-
-    async def run(self, gates: Sequence[Gate]) -> tuple[GateRun, ...]:
-        self._begun = self._clock()
-        since = time.time()
-        beside = [number for number, gate in enumerate(gates) if not gate.alone]
-        alone = [number for number, gate in enumerate(gates) if gate.alone]
-        ended: dict[int, GateRun] = {}
-        for group in (beside, *([number] for number in alone)):
-            runs = await self._side_by_side([gates[number] for number in group])
-            ended |= zip(group, await self._kept(runs, since), strict=True)
-        return tuple(ended[number] for number in range(len(gates)))
-
-    async def _side_by_side(self, gates: Sequence[Gate]) -> list[_FinishedRun]:
-        room = asyncio.Semaphore(PARALLEL_GATES)
-
-        async def one(gate: Gate) -> _FinishedRun:
-            async with room:
-                key = await self._hands.key(gate, self._at)
-                return _FinishedRun(await self.told(gate, partial(self._one, key)), key)
-
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(gate)) for gate in gates]
-        return [task.result() for task in tasks]
-
-    async def _one(self, key: Circumstances | None, gate: Gate) -> GateRun:
-        """Reuse a gate's pass, else run the gate in the time that waiting has left."""
-        if key and (known := self._hands.memory.recall(key, gate)):
-            return known
-        left = self.limit(gate) - (self._begun - self._asked)
-        run = await self._tried(gate, left) if left > 0 else await self.late(gate)
-        return self._hands.memory.weigh(key, run) if key else run
-
-    async def _tried(self, gate: Gate, seconds: float) -> GateRun:
-        """Run a gate, and rerun it once if it failed and may pass."""
-        until = self._clock() + seconds
-        first = await self._hands.once(gate, self._at, seconds)
-        if not _may_rerun(first) or until - self._clock() <= first.seconds:
-            return first
-        moved = await self._has_moved()
-        if not moved and not self._hands.memory.was_flaky(gate, self._at.project):
-            return first
-        second = await self._hands.once(gate, self._at, until - self._clock())
-        return combine_reruns(first, second, flaky=not moved)
-
-    async def _has_moved(self) -> bool:
-        """Whether the files differ from those at which the batch was asked for."""
-        at, look = self._at, self._hands.look
-        return look is not None and await look(at.project, at.environment) != at.tree
-
-    async def _kept(self, ended: Sequence[_FinishedRun], since: float) -> list[GateRun]:
-        """Check whether the tree changed during runs that passed; if not, remember the passes.
-
-        `since`: when the first of them began, in seconds since the epoch.
-        """
-        runs = [one.run for one in ended]
-        if not any(one.passed_now for one in ended):
-            return runs
-        if await self._has_moved():
-            return [replace(one.run, moved=True) if one.passed_now else one.run for one in ended]
-        if await self._was_touched(since):
-            runs = [await self._repeated_in_copy(one) for one in ended]
-        for one, run in zip(ended, runs, strict=True):
-            if one.passed_now and one.key and one.key == await self._hands.key(run.gate, self._at):
-                self._hands.memory.keep(one.key, run)
-        return runs
-
-    async def _was_touched(self, since: float) -> bool:
-        at, touched = self._at, self._hands.touched
-        if touched is None or not at.base.snapshot:
-            return False
-        return await touched(at.project, at.environment, since)
-
-    async def _repeated_in_copy(self, one: _FinishedRun) -> GateRun:
-        """Run what passed once more in a copy; where that is impossible or fails, files moved."""
-        left = self._asked + self.limit(one.run.gate) - self._clock()
-        if not one.passed_now or self._hands.copied is None or one.run.gate.kind in REMOTE_GATE_KINDS:
-            return one.run
-        again = await self._hands.copied(one.run.gate, self._at, left) if left > 0 else None
-        return one.run if again and again.outcome is Outcome.PASSED else replace(one.run, moved=True)
-
-
-def _may_rerun(run: GateRun) -> bool:
-    """Whether a rerun can tell something: a command failed, and soon. Of a remote gate it cannot."""
-    if run.gate.kind in REMOTE_GATE_KINDS:
+def tool_refused_flags(done: ProcessResult, order: ReportingLine, written: GateOutput) -> bool:
+    """Whether the tool rejected the added report flags, so that the line must run again without them."""
+    if order.tool is None or not done.exit_code or any(written.scratch.iterdir()):
         return False
-    return run.outcome is Outcome.FAILED and run.exit_code != 0 and run.seconds <= RERUN_LIMIT_S
+    return UNKNOWN_FLAG.search(written.text[:4_000] + written.text[-4_000:]) is not None
 
 
-def combine_reruns(first: GateRun, second: GateRun, *, flaky: bool = True) -> GateRun:
-    """Combine a failure with its rerun. If the rerun could not run, the failure stands.
+def _read_finished_command(
+    blank: GateRun, done: ProcessResult, order: ReportingLine, written: GateOutput
+) -> FinishedCommand:
+    exact = order.read(written)
+    shown = written.text if exact is None or exact.text is None else exact.text
+    told = text.read_text_report(shown if exact is None else written.text, written.folder)
+    return FinishedCommand(
+        done=done,
+        order=order,
+        words=written.text,
+        report=replace(_merge_reports(exact, told), text=shown),
+        exact=exact is not None,
+        percent=measures.read_coverage_percent(written) if _measures_coverage(blank) else None,
+    )
 
-    `flaky`: whether a pass means that, as both saw the same files.
-    """
-    seconds = first.seconds + second.seconds
-    if second.outcome is Outcome.COULD_NOT_RUN:
-        return first
-    if second.outcome is Outcome.PASSED:
-        return replace(second, seconds=seconds, flaky=flaky, failures=first.failures if flaky else ())
-    return replace(second, seconds=seconds)
+
+def _merge_reports(exact: RunReport | None, told: RunReport) -> RunReport:
+    """Combine the report with what the output says, where the report is incomplete."""
+    if exact is None:
+        return told
+    source = exact if exact.failing else told
+    counts = exact if exact.executed is not None else told
+    return RunReport(
+        executed=counts.executed,
+        skipped=counts.skipped,
+        failures=source.failures,
+        failing=source.failing,
+        warnings=exact.warnings,
+    )
+
+
+def _measures_coverage(blank: GateRun) -> bool:
+    return blank.gate.kind is Kind.COVERAGE or blank.gate.least is not None
+
+
+def _failing_names(reason: str, report: RunReport) -> tuple[str, ...]:
+    """Return the names of what failed; if there are none, use the reason without its numbers."""
+    return report.failing or ((re.sub(r"\d+(?:\.\d+)?", "...", reason),) if reason else ())
+
+
+# --- Deciding the outcome -----------------------------------------------------------------------------------
+
+
+def _decide_outcome(blank: GateRun, read: FinishedCommand) -> ExplainedOutcome:
+    code = read.done.exit_code
+    if code is None:
+        return ExplainedOutcome(Outcome.COULD_NOT_RUN, read.done.reason)
+    if why := _why_not_run(code, read) or _why_inconclusive(code, read):
+        return ExplainedOutcome(Outcome.COULD_NOT_RUN, why[:FAILURE_LENGTH])
+    if _nothing_executed(blank, read):
+        if code == 0 or (read.order.runs_pytest and code == runners.NOTHING_COLLECTED):
+            scanner = read.order.request is not None and read.order.request.always
+            return ExplainedOutcome(Outcome.COULD_NOT_RUN if scanner else Outcome.FAILED, NOTHING_EXECUTED)
+    elif code == 0 and blank.gate.least is not None:
+        return _coverage_outcome(read.percent, blank.gate.least)
+    return (
+        ExplainedOutcome(Outcome.PASSED)
+        if code == 0
+        else ExplainedOutcome(Outcome.FAILED, _crash_reason(code))
+    )
+
+
+def _nothing_executed(blank: GateRun, read: FinishedCommand) -> bool:
+    """Whether nothing was executed although something should have been. Exact counts apply to any gate."""
+    return read.report.executed == 0 and (blank.gate.counts or read.exact or read.order.runs_pytest)
+
+
+def _coverage_outcome(percent: float | None, least: float) -> ExplainedOutcome:
+    if percent is None:
+        return ExplainedOutcome(
+            Outcome.COULD_NOT_RUN, "no coverage was told: let the command print or write a report"
+        )
+    if percent < least:
+        return ExplainedOutcome(Outcome.FAILED, f"the coverage is {percent:.2f} %, less than {least:g} %")
+    return ExplainedOutcome(Outcome.PASSED)
+
+
+def _why_not_run(code: int, read: FinishedCommand) -> str:
+    """Explain a shell exit code that shows that the command did not finish on its own."""
+    if code in NOT_RUN_CODES:
+        return f"{NOT_RUN_CODES[code]}: {read.words.strip().rpartition(chr(10))[2]}"
+    number = _exit_signal(code)
+    return f"it was ended by {number.name}" if number in OUTSIDE_SIGNALS else ""
+
+
+def _why_inconclusive(code: int, read: FinishedCommand) -> str:
+    """Explain why a tool's exit says nothing about what it should check; "" where it does."""
+    tool, request = read.order.tool, read.order.request
+    if code == 0:
+        return ""
+    if read.order.runs_pytest and (why := runners.explain_pytest_error(code, read.words)):
+        return why
+    if tool and request and not (read.exact and read.report.failing):
+        gave_up = request.always and not read.exact
+        if code in request.unsaid or gave_up:
+            return f"{tool.name} gave up: {_explaining_line(read.words)}"
+    others = (name for name in read.report.failing if not tools.find_start_failure(name))
+    return "" if any(others) else tools.find_start_failure(read.words)
+
+
+def _explaining_line(words: str) -> str:
+    """Return the output line that explains the failure."""
+    lines = [line.strip() for line in words[:20_000].split("\n") if line.strip()]
+    return next(filter(ERROR_WORDS.search, lines), lines[-1] if lines else "it says nothing")
+
+
+def _crash_reason(code: int) -> str:
+    number = _exit_signal(code)
+    return f"it crashed with {number.name}" if number else ""
+
+
+def _exit_signal(code: int) -> signal.Signals | None:
+    try:
+        return signal.Signals(-code if code < 0 else code - SHELL_SIGNAL_OFFSET)
+    except ValueError:
+        return None

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,8 +24,11 @@ from sidecar.evidence.detection.detect import detect_gates
 from sidecar.evidence.gates.cache import environment_for_copies
 from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import CopyVersion, GateContext, Workspace
-from sidecar.kernel.changes import FileBaseline
+from sidecar.evidence.proof.check_files import changes_dependencies, find_product_marks, may_bear_on_checks
+from sidecar.evidence.proof.policy import rate_comparison, relevant_findings
+from sidecar.kernel.changes import FileBaseline, FileChange
 from sidecar.kernel.effects import Wanted
+from sidecar.kernel.evidence import IntegrityFinding
 from sidecar.kernel.gate import (
     NOTHING_EXECUTED,
     REMOTE_GATE_KINDS,
@@ -176,3 +179,19 @@ def _runner_of_then(gate: Gate, place: GateContext) -> Gate | None:
         if (then.kind, then.folder) == (gate.kind, gate.folder) and then.command != gate.command:
             return None if then.behind else replace(then, id=gate.id)
     return None
+
+
+CompareRuns = Callable[[Sequence[GateRun]], Awaitable[tuple[CheckComparison, ...]]]
+"""Compares runs with their checks as they were: `OldChecks.compare` with all else given."""
+
+
+async def find_weakenings(
+    compare: CompareRuns, files: Sequence[FileChange], passed: Sequence[GateRun], asked: str
+) -> tuple[IntegrityFinding, ...]:
+    """Return what these changed files have against gates that passed. `asked`: as in `rate_comparison`."""
+    found = relevant_findings(find_product_marks(files), {run.gate.kind for run in passed})
+    if not passed or not may_bear_on_checks(files):
+        return found
+    upgraded = changes_dependencies(files)
+    compared = await compare(passed)
+    return (*found, *(one for seen in compared for one in rate_comparison(seen, asked, upgraded=upgraded)))

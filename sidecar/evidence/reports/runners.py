@@ -1,7 +1,7 @@
 """Reads reports of test runs, and handles the flags and exit codes of pytest.
 
-Formats: JUnit XML as written by pytest, vitest, node, bun, PHPUnit, Surefire and Gradle; the JSON of jest; and
-`go test -json`, which writes one event per line of output, with the output of the tests inside the events.
+Formats: JUnit XML (pytest, vitest, node, bun, PHPUnit, Surefire, Gradle); the JSON of jest; `go test -json`,
+which writes one event per line of output, with the output of the tests inside the events.
 """
 
 from __future__ import annotations

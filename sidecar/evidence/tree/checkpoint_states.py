@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.tree.checkout import write_files
-from sidecar.evidence.tree.contents import describe_change, read_blob_contents
+from sidecar.evidence.tree.compare import describe_change, read_blob_contents
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.snapshot import TreeState, read_tree_state
 from sidecar.evidence.tree.work_tree import WorkTree

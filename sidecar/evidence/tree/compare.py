@@ -14,14 +14,13 @@ import asyncio
 import os
 import posixpath
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.tree import contents
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.snapshot import NO_OBJECT, TreeState
 from sidecar.evidence.tree.work_tree import WorkTree
@@ -77,7 +76,7 @@ async def compare_tree_states(
         changes = await _pair_moved_files(git, known, before.tree, after.tree)
         changes = await asyncio.to_thread(_add_changes_outside_tree, ground.top, changes, before, after)
         changes.sort(key=lambda change: change.path)
-        texts = await contents.read_blob_contents(known, _object_names(changes[:FILES]))
+        texts = await read_blob_contents(known, _object_names(changes[:FILES]))
     files = [_file_change(change, texts, ground.inside) for change in changes[:FILES]]
     files += [_named_change(change, ground.inside) for change in changes[FILES:]]
     return ProjectChanges(files=tuple(files[:NAMED]), unseen=_unseen_reason(changes, texts))
@@ -86,9 +85,7 @@ async def compare_tree_states(
 def _unseen_reason(changes: list[_Change], texts: Mapping[str, FileContent]) -> str:
     if len(changes) > NAMED:
         return f"more than {NAMED:,} files changed"
-    lost = [
-        content.unread for content in texts.values() if content.unread in (contents.GONE, contents.FORGED)
-    ]
+    lost = [content.unread for content in texts.values() if content.unread in (GONE, FORGED)]
     return f"of {len(lost)} contents that were kept: {lost[0]}" if lost else ""
 
 
@@ -196,7 +193,7 @@ def _object_names(changes: list[_Change]) -> list[str]:
 def _file_change(change: _Change, texts: Mapping[str, FileContent], inside: str) -> FileChange:
     was, now = (_version_content(side, texts) for side in (change.before, change.after))
     named, link = _named_change(change, inside), change.after is not None and change.after.link
-    return contents.describe_change(named.path, was, now, link=link, old_path=named.old_path)
+    return describe_change(named.path, was, now, link=link, old_path=named.old_path)
 
 
 def _version_content(side: _FileVersion | None, texts: Mapping[str, FileContent]) -> FileContent:
@@ -218,3 +215,84 @@ def _named_change(change: _Change, inside: str) -> FileChange:
 def _relative_path(path: bytes, inside: str) -> str:
     name = decode_git_text(path)
     return name if inside == "." else posixpath.relpath(name, inside)
+
+
+# --- reading contents by git object name, verified against it, because an object may have been forged -------
+
+
+TEXTS: Final = 32 << 20
+"""Maximum bytes read of all files together."""
+GONE: Final = "it is not in the repository any more"
+"""For a content that existed when the snapshot was taken, and is gone, for example after a `git gc`."""
+FORGED: Final = "what git keeps of it was altered"
+
+
+async def read_blob_contents(git: Git, names: Iterable[str]) -> Mapping[str, FileContent]:
+    """Read the contents of these objects, in order until `TEXTS` is used up. Raises UnseenError."""
+    wanted = list(dict.fromkeys(names))
+    found: dict[str, FileContent] = {}
+    fit: list[str] = []
+    left = TEXTS
+    for name, size in zip(wanted, await _blob_sizes(git, wanted), strict=True):
+        if size is None:
+            found[name] = FileContent(unread=GONE)
+        elif size > TEXT_LIMIT:
+            found[name] = FileContent(unread=TOO_BIG_REASON)
+        elif size > left:
+            found[name] = FileContent(unread=f"all changed texts together are bigger than {TEXTS >> 20} MiB")
+        else:
+            left -= size
+            fit.append(name)
+    found.update(
+        [(name, _verified_content(name, content)) for name, content in await _blob_contents(git, fit)]
+    )
+    return found
+
+
+def _verified_content(name: str, content: bytes | None) -> FileContent:
+    if content is None:
+        return FileContent(unread=GONE)
+    return decode_file_content(content) if name == git_blob_name(content) else FileContent(unread=FORGED)
+
+
+async def _blob_sizes(git: Git, names: list[str]) -> list[int | None]:
+    if not names:
+        return []
+    said = await git.told("cat-file", "--batch-check=%(objecttype) %(objectsize)", stdin=_name_lines(names))
+    lines = [line.split(" ") for line in decode_git_text(said).splitlines()]
+    return [int(line[1]) if line[0] == "blob" else None for line in lines]
+
+
+async def _blob_contents(git: Git, names: list[str]) -> Iterable[tuple[str, bytes | None]]:
+    if not names:
+        return ()
+    said = await git.ask("cat-file", "--batch=%(objecttype) %(objectsize)", stdin=_name_lines(names))
+    return zip(names, _split_batch_output(said.output, len(names)), strict=True)
+
+
+def _split_batch_output(said: bytes, number: int) -> Iterator[bytes | None]:
+    """Yield contents, each after a line with its type and size; None from where git's output ends."""
+    at = 0
+    for _ in range(number):
+        line, _, _ = said[at : at + 200].partition(b"\n")
+        at += len(line) + 1
+        kind, _, size = line.partition(b" ")
+        if kind != b"blob" or at + int(size) > len(said):
+            yield None
+            continue
+        yield said[at : at + int(size)]
+        at += int(size) + 1
+
+
+def _name_lines(names: Iterable[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode()
+
+
+def describe_change(
+    path: str, was: FileContent, now: FileContent, *, link: bool, old_path: str = ""
+) -> FileChange:
+    """Return the change of a file from one content to another. `link`: it is a symbolic link now."""
+    unread = (f"{when}: {side.unread}" for when, side in (("before", was), ("after", now)) if side.unread)
+    return FileChange(
+        path=path, old_path=old_path, before=was.text, after=now.text, unread="; ".join(unread), link=link
+    )

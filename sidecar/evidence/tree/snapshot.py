@@ -19,7 +19,7 @@ import secrets
 import stat
 import time
 from collections.abc import Iterable, Mapping
-from hashlib import blake2b
+from hashlib import blake2b, sha1
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +28,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.tree import ignored_files
-from sidecar.evidence.tree.contents import outdate_recent_entries
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.work_tree import WorkTree
 from sidecar.platform.environments import tool_folders, written_patterns
@@ -82,10 +81,7 @@ class TreeState(Struct, frozen=True, kw_only=True):
     def digest(self) -> str:
         """Return one digest of the whole state."""
         whole = blake2b(self.tree.encode(), digest_size=16)
-        for kind in (
-            {path: about.encode() for path, about in self.standing.items()},
-            self.steering,
-        ):
+        for kind in ({path: about.encode() for path, about in self.standing.items()}, self.steering):
             for path, content in sorted(kind.items()):
                 whole.update(b"\0%d %d\0%b%b" % (len(path), len(content), path, content))
             whole.update(b"\1")
@@ -321,3 +317,50 @@ def decode_tree_state(data: bytes) -> TreeState:
     if read.version != SNAPSHOT_VERSION:
         raise UnseenError("what was kept is of another version")
     return TreeState(tree=read.tree, standing=read.standing, steering=read.steering)
+
+
+# --- Correcting time stamps in our git index ----------------------------------------------------------------
+# Git compares times by the second and considers a file unchanged if its size, times and inode equal those in
+# the index. Within the second in which git read it, a file can be changed and its mtime set back unnoticed;
+# its ctime, which nobody can set, is then in that same second. The times of such recent entries are zeroed,
+# which makes git read these files again.
+
+
+HEADER_BYTES: Final = 12
+"""Bytes before the first entry: signature, version, number of entries."""
+FIXED_BYTES: Final = 62
+"""Bytes of an entry before its name: ctime, mtime (8 each), dev, ino, mode, uid, gid, size, SHA-1, flags."""
+TIME_BYTES: Final = 16
+INDEX_VERSION: Final = b"DIRC\0\0\0\2"
+HASH_BYTES: Final = 20
+
+
+def outdate_recent_entries(index: Path, since: int) -> None:
+    """Zero the times of entries whose file changed since second `since`. Raises UnseenError, OSError."""
+    read = index.read_bytes()
+    young = _recent_entries(read, since.to_bytes(4))
+    if not young:
+        return
+    data = bytearray(read)
+    for at in young:
+        data[at : at + TIME_BYTES] = bytes(TIME_BYTES)
+    data[-HASH_BYTES:] = sha1(memoryview(data)[:-HASH_BYTES], usedforsecurity=False).digest()
+    about, new = index.stat(), index.with_suffix(".new")
+    new.write_bytes(data)
+    os.utime(new, ns=(about.st_atime_ns, about.st_mtime_ns))  # git compares the other entries with this time
+    new.replace(index)
+
+
+def _recent_entries(data: bytes, since: bytes) -> list[int]:
+    """Return the offsets of entries with a ctime >= `since`. Big-endian numbers compare as bytes do."""
+    if not data.startswith(INDEX_VERSION):
+        raise UnseenError("an index of another version")
+    young, at, find = [], HEADER_BYTES, data.find
+    for _ in range(int.from_bytes(data[8:HEADER_BYTES])):
+        if data[at : at + 4] >= since:
+            young.append(at)
+        end = find(0, at + FIXED_BYTES)
+        at = end + 8 - (end - at) % 8
+    if at > len(data) - HASH_BYTES:
+        raise UnseenError("a damaged index")
+    return young

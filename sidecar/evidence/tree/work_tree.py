@@ -10,7 +10,11 @@ Rules:
 
 from __future__ import annotations
 
+import datetime as dt
 import os
+import re
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from pathlib import Path
@@ -20,6 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.tree.ignored_files import stat_fingerprint
+from sidecar.kernel.changes import RepositoryState
 from sidecar.platform import files, processes
 from sidecar.platform.environments import tool_folders
 from sidecar.platform.git import (
@@ -30,6 +35,7 @@ from sidecar.platform.git import (
     encode_path,
     gather_or_cancel,
     git_config_arguments,
+    join_with_nul,
     split_at_nul,
 )
 
@@ -225,3 +231,153 @@ def _entry_fingerprints(project: Path) -> Iterator[str]:
             elif entry.name not in tool_folders():
                 folders.append(entry.path)
                 yield entry.path
+
+
+# --- state of the user's repository, without contacting a remote --------------------------------------------
+
+
+NAMED_FILES: Final = 200
+"""Files that are not committed and are told by name."""
+NAMED_REFS: Final = 20_000
+"""Branches and tags of a repository, with those of remotes, whose names are known."""
+HEADS: Final = "refs/heads/"
+TAGS: Final = "refs/tags/"
+REMOTES: Final = "refs/remotes/"
+COMMIT_HASH: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+BRANCH_PREFIX: Final = "# branch."
+STATUS_COMMAND: Final = (
+    *("status", "--porcelain=v2", "--branch", "-z", "--ahead-behind"),
+    *("--untracked-files=all", "--ignore-submodules=none", "--no-renames"),
+)
+
+
+async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None:
+    """Read the state of the project's repository; `base` is a commit, or "". Raises UnseenError, OSError."""
+    if ground.index is None:
+        return (
+            RepositoryState(head=await read_head_commit(ground.git), remote=bool(ground.remotes))
+            if ground.bare
+            else None
+        )
+    with tempfile.TemporaryDirectory(prefix="supervisor-status-", ignore_cleanup_errors=True) as scratch:
+        git = await _git_without_index_flags(ground.git, ground.index, Path(scratch) / "index")
+        lines = await git.names(*STATUS_COMMAND)
+    about = dict(
+        line.removeprefix(BRANCH_PREFIX).split(" ", 1) for line in lines if line.startswith(BRANCH_PREFIX)
+    )
+    commit, branch = about.get("oid", ""), about.get("head", "")
+    uncommitted = [line for line in lines if not line.startswith("#")]
+    refs, commits = await _read_refs(ground.git), await _count_commits(ground.git, base)
+    behind = _behind(ground.remotes, commit, refs or {})
+    old = await _refs_at(ground.git, base) if refs and commits else {}
+    return RepositoryState(
+        head="" if commit == "(initial)" else commit,
+        branch="" if branch == "(detached)" else branch,
+        upstream=about.get("upstream", ""),
+        remote=bool(ground.remotes),
+        commits=commits,
+        ahead=_parse_ahead(about.get("ab", "")),
+        dirty=len(uncommitted),
+        uncommitted=tuple(map(_status_path, uncommitted[:NAMED_FILES])),
+        branches=None if refs is None else tuple(_below(HEADS, refs)),
+        tags=None if refs is None else tuple(_below(TAGS, refs)),
+        old_branches=tuple(_below(HEADS, old)),
+        old_tags=tuple(_below(TAGS, old)),
+        unpushed=_unpushed(refs or {}) if ground.remotes else (),
+        behind=tuple(behind),
+        on_remote=len(behind) < len(ground.remotes),
+        merging=Path(f"{ground.index}").with_name("MERGE_HEAD").exists(),
+    )
+
+
+def _status_path(line: str) -> str:
+    """Return the path of a line of the status: behind one field if untracked, else behind eight or ten."""
+    fields = {"?": 1, "u": 10}.get(line[0], 8)
+    return line.split(" ", fields)[-1]
+
+
+async def _read_refs(git: Git) -> dict[str, str] | None:
+    """Return the object of each branch, tag and remote branch; None where there are too many to name."""
+    refs = await _named_refs(git, f"--count={NAMED_REFS + 1}", HEADS, TAGS, REMOTES)
+    return refs if len(refs) <= NAMED_REFS else None
+
+
+async def _refs_at(git: Git, commit: str) -> dict[str, str]:
+    """Return the branches and tags of this commit and of those before it."""
+    return await _named_refs(git, f"--merged={commit}", HEADS, TAGS)
+
+
+async def _named_refs(git: Git, *words: str) -> dict[str, str]:
+    said = await git.told("for-each-ref", "--format=%(refname) %(objectname)", *words)
+    return dict(line.rsplit(" ", 1) for line in decode_git_text(said).splitlines())
+
+
+def _below(folder: str, refs: dict[str, str]) -> dict[str, str]:
+    return {name.removeprefix(folder): at for name, at in refs.items() if name.startswith(folder)}
+
+
+def _unpushed(refs: dict[str, str]) -> tuple[str, ...]:
+    there = {(name.partition("/")[2], at) for name, at in _below(REMOTES, refs).items()}
+    return tuple(name for name, at in _below(HEADS, refs).items() if (name, at) not in there)
+
+
+def _behind(remotes: tuple[str, ...], commit: str, refs: dict[str, str]) -> list[str]:
+    having = [name for name, at in _below(REMOTES, refs).items() if at == commit]
+    return [remote for remote in remotes if not any(name.startswith(f"{remote}/") for name in having)]
+
+
+async def read_head_commit(git: Git) -> str:
+    """Return the commit checked out; "" where there is none."""
+    said = await git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    commit = decode_git_text(said.output).strip()
+    return commit if said.exit_code == 0 and COMMIT_HASH.fullmatch(commit) else ""
+
+
+async def read_commit_at(git: Git, at: float) -> tuple[str, bool]:
+    """Return the commit that was checked out at a time, "" if none was, and whether that is a guess.
+
+    The reflog knows. Where it begins later, the newest commit of today's branch that is older is taken.
+    """
+    day = dt.datetime.fromtimestamp(at, tz=dt.UTC).strftime("%Y-%m-%d %H:%M:%S +0000")
+    said = await git.ask("rev-parse", "--verify", f"HEAD@{{{day}}}")  # warns where the reflog begins later
+    commit = decode_git_text(said.output).strip()
+    if said.exit_code == 0 and not said.errors and COMMIT_HASH.fullmatch(commit):
+        return commit, False
+    said = await git.ask("rev-list", "--max-count=1", f"--before={day}", "HEAD")
+    commit = decode_git_text(said.output).strip()
+    return (commit if said.exit_code == 0 and COMMIT_HASH.fullmatch(commit) else ""), True
+
+
+async def _git_without_index_flags(git: Git, index: Path, copy: Path) -> Git:
+    """Use a copy of the index without assume-unchanged and skip-worktree flags on files that exist."""
+    marked = [
+        line[2:] for line in await git.names("ls-files", "-z", "-v") if line[0].islower() or line[0] == "S"
+    ]
+    there = _existing_paths(git.folder, marked)
+    if not there:
+        return git
+    shutil.copy2(index, copy)
+    own = replace(git, environment={**git.environment, "GIT_INDEX_FILE": str(copy)})
+    for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
+        await own.told(
+            "-c", "core.splitIndex=false", "update-index", flag, "-z", "--stdin", stdin=join_with_nul(there)
+        )
+    return own
+
+
+def _existing_paths(top: Path, paths: list[str]) -> list[str]:
+    return [path for path in paths if os.path.lexists(f"{top}/{path}")]
+
+
+async def _count_commits(git: Git, base: str) -> int | None:
+    """Count the commits since `base`; None where there is no base, or it is gone."""
+    if not COMMIT_HASH.fullmatch(base):
+        return None
+    said = await git.ask("rev-list", "--count", f"{base}..HEAD")
+    return int(said.output) if said.exit_code == 0 else None
+
+
+def _parse_ahead(said: str) -> int | None:
+    """Parse the first number of "+1 -2"."""
+    found = re.fullmatch(r"\+(\d+) -\d+", said)
+    return int(found[1]) if found else None

@@ -26,11 +26,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import CopyVersion, ProjectCopy
-from sidecar.evidence.proof.check_files import (
-    bears_on_checks,
-    choose_check_files,
-    with_old_inline_tests,
-)
+from sidecar.evidence.proof.check_files import bears_on_checks, choose_check_files, with_old_inline_tests
 from sidecar.evidence.tree import snapshot
 from sidecar.evidence.tree.checkout import (
     MixedVersions,
@@ -39,14 +35,20 @@ from sidecar.evidence.tree.checkout import (
     write_mixed_files,
 )
 from sidecar.evidence.tree.compare import compare_tree_states
-from sidecar.evidence.tree.contents import read_commit_at, read_head_commit, read_repository
 from sidecar.evidence.tree.shadow_repository import (
     ShadowRepositories,
     ShadowRepository,
     create_shadow_repository,
 )
 from sidecar.evidence.tree.snapshot import TooMuchError, TreeState, read_tree_state
-from sidecar.evidence.tree.work_tree import WorkTree, digest_folder_stats, find_work_tree
+from sidecar.evidence.tree.work_tree import (
+    WorkTree,
+    digest_folder_stats,
+    find_work_tree,
+    read_commit_at,
+    read_head_commit,
+    read_repository,
+)
 from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
 from sidecar.platform.git import UnseenError
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
-from sidecar.evidence.tree.copies import WorkCopy
+from sidecar.evidence.tree.checkout import WorkCopy
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.governance import GovernedPhase, WrittenAnswer
 from sidecar.kernel.instructions import PromptHead, parse_instructions

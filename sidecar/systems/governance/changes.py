@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from sidecar.evidence.tree.copies import WorkCopy
+from sidecar.evidence.tree.checkout import WorkCopy
 from sidecar.evidence.tree.shadow_repository import ShadowRepositories
 from sidecar.evidence.tree.work_tree import WorkTree
 from sidecar.kernel.changes import FileChange

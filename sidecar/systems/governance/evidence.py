@@ -19,9 +19,9 @@ from msgspec.structs import replace
 from sidecar.evidence.gates.conditions import asks_for_change_of_checks
 from sidecar.evidence.gates.policy import runnable_gates, unapproved_gate_runs
 from sidecar.evidence.ports import GateContext
+from sidecar.evidence.proof.old_checks import find_weakenings
 from sidecar.evidence.proof.policy import describe_findings
-from sidecar.evidence.proof.weakening import find_weakenings
-from sidecar.evidence.tree.copies import NoCopyError, WorkCopy, without_written_files
+from sidecar.evidence.tree.checkout import NoCopyError, WorkCopy, without_written_files
 from sidecar.kernel.changes import FileBaseline, ProjectChanges
 from sidecar.kernel.evidence import CheckChange, FindingSeverity
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateRun, Kind, Outcome

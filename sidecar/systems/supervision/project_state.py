@@ -79,7 +79,7 @@ def _is_surely_unchanged(path: str, changed: tuple[str, ...] | None) -> bool:
 
 
 def _product_findings(changes: ProjectChanges) -> tuple[IntegrityFinding, ...]:
-    from sidecar.evidence.proof.product_marks import find_product_marks  # noqa: PLC0415 - a cold start does without
+    from sidecar.evidence.proof.check_files import find_product_marks  # noqa: PLC0415 - a cold start does without
 
     return find_product_marks(changes.files)
 

@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies
+from sidecar.evidence.tree.checkout import NoCopyError, ProjectCopies
 from sidecar.evidence.tree.workspace import NAMED_PATHS
 from sidecar.kernel.instructions import PromptHead, parse_instructions
 from sidecar.kernel.log import LoopCouncil

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from sidecar.evidence.gates.instructions import InstructionRegistry
+from sidecar.evidence.gates.approvals import InstructionRegistry
 from sidecar.evidence.ports import EvidenceServices, HearGates
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.journal import Author, Journal, Task

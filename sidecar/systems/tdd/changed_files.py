@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from sidecar.evidence.proof.check_files import bears_on_checks, with_old_inline_tests
-from sidecar.evidence.proof.product_marks import find_product_marks
+from sidecar.evidence.proof.check_files import bears_on_checks, find_product_marks, with_old_inline_tests
 from sidecar.kernel.changes import FileChange
 from sidecar.kernel.evidence import FindingSeverity
 from sidecar.platform.data import load_data

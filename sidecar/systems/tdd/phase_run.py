@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext
-from sidecar.evidence.tree.copies import WorkCopy, without_written_files
+from sidecar.evidence.tree.checkout import WorkCopy, without_written_files
 from sidecar.kernel.changes import FileBaseline, FileChange
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.masking import mask_gate_run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sidecar.evidence.gates.instructions import InstructionRegistry
+from sidecar.evidence.gates.approvals import InstructionRegistry
 from sidecar.evidence.ports import EvidenceServices
 from sidecar.platform.apply import ChangeApplier
 from sidecar.rubric.texts import Texts

@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from sidecar.evidence.gates.instructions import KnownInstructions
+from sidecar.evidence.gates.approvals import KnownInstructions
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.log import SkillEnded
 from sidecar.kernel.masking import mask_texts

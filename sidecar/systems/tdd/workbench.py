@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from sidecar.evidence.tree.copies import NoCopyError, ProjectCopies, WorkCopy
+from sidecar.evidence.tree.checkout import NoCopyError, ProjectCopies, WorkCopy
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.systems.tdd.policy.skills import Skill
 from sidecar.systems.tdd.ports import SkillServices

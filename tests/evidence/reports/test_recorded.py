@@ -11,6 +11,7 @@ from typing import Final
 import pytest
 
 from sidecar.evidence.reports import diagnostics, runners, text
+from sidecar.evidence.reports.measures import Severities, count_severities
 from sidecar.evidence.reports.report import GateOutput, RunReport
 from support.table import over_table
 
@@ -167,6 +168,12 @@ def test_plain_output_tells_what_ran_and_what_fails(
     report = text.read_text_report((RECORDED / name).read_text(), PROJECT)
     assert (report.executed, report.skipped) == counts
     assert list(report.failing) == failing
+
+
+def test_a_finding_of_bandit_names_its_severity(tmp_path: Path) -> None:
+    report = diagnostics.read_bandit_report(reported(tmp_path, "bandit.json"))
+    assert report is not None
+    assert count_severities("\n".join(report.failures)) == Severities(high=1, medium=1, low=1)
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from servers.tools.desk import as_json, real_words
 from sidecar.evidence.detection.detect import detect_gates
+from sidecar.evidence.gates.approvals import TrustFile
+from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.gates.catalog import ProjectCatalog
-from sidecar.evidence.gates.project import ProjectGates
-from sidecar.evidence.gates.trust import TrustFile
 from sidecar.evidence.proof.old_checks import ScratchChecks
 from sidecar.evidence.tree.checkpoints import GitCheckpoints
 from sidecar.evidence.tree.workspace import GitWorkspace

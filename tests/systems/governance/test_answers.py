@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from sidecar.evidence.tree.copies import WorkCopy
+from sidecar.evidence.tree.checkout import WorkCopy
 from sidecar.kernel.answers import strict_schema
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.governance import GovernedPhase, WrittenAnswer

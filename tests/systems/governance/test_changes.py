@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.evidence.tree.copies import WorkCopy
+from sidecar.evidence.tree.checkout import WorkCopy
 from sidecar.kernel.changes import FileChange
 from sidecar.systems.governance.changes import KeptChanges
 from sidecar.systems.governance.policy.work import TroubleError

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.instructions import InstructionRegistry
-from sidecar.evidence.gates.trust import TrustFile
+from sidecar.evidence.gates.approvals import InstructionRegistry, TrustFile
 from sidecar.kernel.events import PromptSubmitted
 from sidecar.kernel.held_edits import AgentWrites
 from sidecar.kernel.instructions import InstructionKind

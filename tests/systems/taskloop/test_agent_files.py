@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.evidence.gates.approvals import InstructionRegistry, TrustFile
 from sidecar.evidence.gates.catalog import ProjectCatalog
-from sidecar.evidence.gates.instructions import InstructionRegistry
-from sidecar.evidence.gates.trust import TrustFile
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.installation import plugin_root

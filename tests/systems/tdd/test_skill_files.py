@@ -7,9 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from sidecar.evidence.gates.approvals import InstructionRegistry, TrustFile, list_instruction_gates
 from sidecar.evidence.gates.catalog import ProjectCatalog
-from sidecar.evidence.gates.instructions import InstructionRegistry, list_instruction_gates
-from sidecar.evidence.gates.trust import TrustFile
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.installation import plugin_root

@@ -1,22 +1,27 @@
 """Detects recipes of make, just and task whose names say what they check.
 
-They count only where nothing more specific does: the caller drops a recipe whose kind already has a gate.
+Also an executable file that runs the tests. They count only where nothing more specific does: the caller
+drops a recipe whose kind already has a gate. An approval covers the text of the file.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
-from sidecar.evidence.detection.folder import DetectedGate, expand_script_calls, one_line_excerpt
+from msgspec import Struct
+
+from sidecar.evidence.detection.folder import (
+    DetectedGate,
+    PackageRoot,
+    approval_text,
+    expand_script_calls,
+    one_line_excerpt,
+)
 from sidecar.kernel.gate import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sidecar.evidence.detection.folder import PackageRoot
-
+from sidecar.platform.data import load_data
 
 RECIPE_NAMES: Final = {
     Kind.TESTS: ("test", "tests", "check"),
@@ -37,11 +42,6 @@ def find_recipe_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     for program, files, read in RECIPE_READERS:
         if name := root.has(*files):
             yield from _find_named_recipes(program, name, read(root.text(name)))
-
-
-def covers_recipe_member(root: PackageRoot, member: PackageRoot, found: DetectedGate) -> bool:  # noqa: ARG001 - the same for all
-    """Return False: `detect` reads from the recipe itself which folders it enters."""
-    return False
 
 
 def _find_named_recipes(program: str, file: str, blocks: _RecipeBlocks) -> Iterator[DetectedGate]:
@@ -118,3 +118,23 @@ RECIPE_READERS: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], _RecipeB
     ("just", ("justfile", ".justfile", "Justfile"), _read_justfile),
     ("task", ("Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml", "Taskfile.dist.yaml"), _read_taskfile),
 )
+
+
+# --- an executable file that runs the tests: data/test_scripts.toml has the names ---------------------------
+
+
+class TestScripts(Struct, frozen=True, forbid_unknown_fields=True):
+    """The data file."""
+
+    names: tuple[str, ...]
+
+
+def find_script_gates(root: PackageRoot) -> Iterator[DetectedGate]:
+    """Yield the first such file."""
+    name = root.has(*load_data("test_scripts", TestScripts).names)
+    if name and os.access(root.path / name, os.X_OK):
+        behind = approval_text(root.text(name))
+        why = f"{name} is an executable file"
+        yield DetectedGate(
+            kind=Kind.TESTS, tool="script", command=f"./{name}", why=why, behind=behind, weak=True
+        )
