@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from sidecar.evidence.detection.detect import detect_gates
-from sidecar.evidence.gates.catalog import ProjectCatalog
 from sidecar.evidence.gates.approvals import TrustFile
+from sidecar.evidence.gates.catalog import ProjectCatalog
 from sidecar.evidence.tree.work_tree import find_work_tree
 from sidecar.judging.rules.every import STOP_RULES
 from sidecar.kernel.rubric import Flaw, RubricContext, RubricOutline
