@@ -11,7 +11,6 @@ import pytest
 
 from sidecar import __version__, cli
 from sidecar.cli import doctor, doctor_hosts
-from sidecar.cli import doctor_hosts as doctor_opencode
 from sidecar.cli.doctor_checks import DoctorFinding, FindingLevel
 from sidecar.hosts.claude_code import permissions
 from sidecar.hosts.claude_code.user_settings import user_settings_file
@@ -124,15 +123,6 @@ async def test_who_has_only_opencode_hears_nothing_of_claude_code(here: Here) ->
     assert not any("laude" in f"{line.what}{line.remedy}" for line in await found())
 
 
-async def test_a_claude_whose_agent_may_write_to_our_files_is_a_warning(here: Here) -> None:
-    here.has_claude(OURS)
-    settings = here.home / ".claude" / "settings.json"
-    for text in (settings.read_text(encoding="utf-8").replace("Read(", "Read(/other"), "{", None):
-        settings.unlink() if text is None else settings.write_text(text, encoding="utf-8")
-        (remedy,) = (await warnings()).values()
-        assert remedy == "supervisor install claude-code"
-
-
 @pytest.mark.parametrize(("enabled", "named"), [("true", 1), ("false", 0)])
 async def test_the_second_plugin_is_named_where_it_is_on(here: Here, enabled: str, named: int) -> None:
     second = f'{{"id":"supervisor-rubric@supervisor","enabled":{enabled},"version":"{__version__}"}}'
@@ -170,19 +160,6 @@ async def test_a_plugin_of_another_version_is_a_warning(here: Here) -> None:
     here.has_claude(OURS.replace(__version__, "0.0.9"))
     said = f"the plugin is of version 0.0.9, this is {__version__}"
     assert (await warnings())[said] == "supervisor upgrade"
-
-
-async def test_one_of_two_hosts_is_enough(here: Here) -> None:
-    here.has_claude(OURS)
-    here.has_opencode()
-    assert await errors() == []
-    assert await warnings() == {"the plugin is not installed in OpenCode": "supervisor install opencode"}
-    here.has_claude()
-    install()
-    assert await errors() == []
-    assert await warnings() == {
-        "the plugin is not installed in Claude Code": "supervisor install claude-code"
-    }
 
 
 async def test_what_to_install_is_named_for_the_host_that_is_there(
@@ -229,33 +206,6 @@ async def test_an_older_version_is_a_warning(
     line = (await found())[0]
     assert line.level is level
     assert number in line.what
-
-
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
-        (lambda text: text + "// mine\n", "was changed by hand"),
-        (
-            lambda text: text.replace(__version__, "0.0.9", 1),
-            "is not what this version of Supervisor installs",
-        ),
-    ],
-    ids=["changed", "older"],
-)
-@pytest.mark.parametrize("scope", ["user", "project"])
-async def test_a_file_that_is_not_current_is_told_with_what_renews_it(
-    here: Here, scope: str, change: object, what: str
-) -> None:
-    here.has_opencode()
-    install("--scope", scope)
-    folder = here.user if scope == "user" else here.project / ".opencode"
-    file = folder / "plugin" / "supervisor.js"
-    assert callable(change)
-    file.write_text(change(file.read_text(encoding="utf-8")), encoding="utf-8")
-    remedy = "supervisor install opencode" + (" --scope project" if scope == "project" else "")
-    assert await warnings() == {f"{file} {what}": remedy}
-    install("--scope", scope)
-    assert await warnings() == {}
 
 
 async def test_a_host_that_loads_no_plugins_is_told_and_not_tried(
@@ -325,11 +275,3 @@ async def test_a_probe_that_fails_says_why_shortly(
     assert what in line.what
     assert len(line.what) < 300
     assert line.remedy == "opencode run --command supervisor:retry"
-
-
-async def test_a_probe_that_hangs_is_ended(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    here.has_opencode()
-    install()
-    monkeypatch.setattr(doctor_opencode, "PROBE_SECONDS", 0.2)
-    monkeypatch.setenv("OPENCODE_SAYS", "read line < /dev/zero; cat /dev/zero > /dev/null")
-    assert (await doctor_hosts.probe_opencode()).what == "OpenCode did not answer the probe in time"

@@ -122,15 +122,6 @@ async def test_the_example_says_why_a_stop_was_refused(stage: Stage, tmp_path: P
     assert "no folder of this machine" in done.stderr
 
 
-@pytest.mark.parametrize("shell", ["sh", "bash"])
-async def test_the_example_ends_with_the_words_of_an_agent_that_fails_also_where_nothing_may_be_unset(
-    stage: Stage, tmp_path: Path, shell: str
-) -> None:
-    fails = "#!/bin/sh\necho 'no key'\nexit 3\n"
-    done = run_example(stage, tmp_path, stage.scene.project, agent=fails, with_=(shell, "-eu"))
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "no key\n")
-
-
 async def test_who_looks_on_sees_each_decision_of_one_sidecar_after_the_other(stage: Stage) -> None:
     with started(stage, str(SUPERVISOR), "inbox") as looker:
         try:
@@ -145,14 +136,6 @@ async def test_who_looks_on_sees_each_decision_of_one_sidecar_after_the_other(st
             assert looker.wait(LIMIT_S) == 0
         finally:
             looker.kill()
-
-
-async def test_it_ends_when_nobody_reads_it_any_more(stage: Stage) -> None:
-    with started(stage, "sh", "-c", f"{{ {SUPERVISOR} inbox; echo $? >&2; }} | head -n 1") as looker:
-        assert looker.stdout is not None
-        assert looker.stderr is not None
-        drop(stage, Path(looker.stdout.readline().strip()), "a")
-        assert looker.stderr.read() == "1\n"
 
 
 @pytest.mark.parametrize(

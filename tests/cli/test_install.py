@@ -9,7 +9,7 @@ import pytest
 
 from sidecar import cli
 from sidecar.hosts.claude_code import permissions
-from sidecar.platform import formats, installation
+from sidecar.platform import installation
 from sidecar.platform.paths import user_paths
 
 pytestmark = pytest.mark.process
@@ -175,14 +175,6 @@ def test_an_upgrade_renews_the_plugin_wherever_it_is_and_nowhere_else(
     assert user_paths().recorded_runtime() == command
 
 
-def test_what_another_scope_still_needs_stays(host: Host, command: Path) -> None:
-    user_paths().record_runtime(command)
-    host.keeps(f'[{USER},{{"id":"supervisor@supervisor","scope":"project","projectPath":"/p"}}]', KNOWN)
-    assert cli.run_command(["uninstall", "claude-code"]) == 0
-    assert host.asked == ["plugin uninstall supervisor@supervisor --scope user"]
-    assert user_paths().recorded_runtime() == command
-
-
 # --- what the agent is denied -------------------------------------------------------------------------------
 
 
@@ -191,28 +183,6 @@ def settings_of(host: Host, text: str = '{\n  "model": "opus",\n  "n": 1.0,\n  "
     path.parent.mkdir()
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def test_an_install_denies_the_agent_our_files_once_and_an_uninstall_leaves_the_settings_as_they_were(
-    host: Host, command: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    settings = settings_of(host)
-    before = settings.read_bytes()
-    for _ in range(2):
-        assert cli.run_command(["install", "claude-code"]) == 0
-    denied = formats.parse_json_table(settings.read_text(encoding="utf-8"))["permissions"]
-    rules = [
-        "Edit(~/.local/state/supervisor/**)",
-        "Edit(~/.config/supervisor/**)",
-        "Edit(~/.config/opencode/supervisor/**)",
-        "Edit(~/venv/supervisor)",
-        "Read(~/.local/state/supervisor/mcp-token)",
-    ]
-    assert denied == {"deny": rules}
-    assert f"deny the agent, in {settings}: {', '.join(rules)}\n" in capsys.readouterr().out
-    command.rename(command.with_name("gone"))  # what an uninstall takes out, the state folder knows
-    assert cli.run_command(["uninstall", "claude-code"]) == 0
-    assert settings.read_bytes() == before
 
 
 @pytest.mark.usefixtures("command")

@@ -15,8 +15,6 @@ import pytest
 
 from servers.mcp_clients import HANDSHAKES, MODERN
 from servers.mcp_pipes import KEY, SUPERVISOR, Home
-from sidecar.servers.mcp.access import McpFiles, McpTokens
-from support.typed import typed
 
 CHECKOUT = Path(__file__).parents[2]
 LIMIT_S = 60.0
@@ -54,20 +52,6 @@ def test_every_form_holds_the_same_address_and_token_and_a_warning(home: Home) -
     assert plain["token"] not in said
 
 
-def test_without_a_form_the_forms_are_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert typed("mcp", "--print-config") == 0
-    named = [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()]
-    assert named == [f"supervisor mcp --print-config {form}" for form in ("claude-code", "opencode", "json")]
-
-
-def test_a_session_gets_a_token_of_its_own(home: Home) -> None:
-    everyones, _ = printed(home, "json")
-    own, said = printed(home, "json", session=KEY.id)
-    assert own["url"] == everyones["url"]
-    assert own["token"] == McpTokens(McpFiles(home.state).token).of_session(KEY)
-    assert "this one session" in said
-
-
 @pytest.mark.parametrize(
     ("arguments", "environment", "said"),
     [
@@ -98,20 +82,6 @@ def test_the_address_outlives_the_sidecar_and_only_its_user_can_read_it(home: Ho
     assert printed(home, "json")[0] == before
     for name in ("mcp-token", "mcp-port"):
         assert stat.S_IMODE((home.state / name).stat().st_mode) == 0o600
-
-
-def test_a_port_in_the_environment_or_the_settings_is_used(home: Home) -> None:
-    first, _ = printed(home, "json")
-    port = first["url"].split(":")[2].split("/")[0]
-    home.supervisor("stop")
-    (home.state / "mcp-port").unlink()
-    assert printed(home, "json", SUPERVISOR_PORT=port)[0] == first
-    home.supervisor("stop")
-    folder = home.folder / ".config" / "supervisor"
-    folder.mkdir(parents=True)
-    (folder / "config.toml").write_text(f"mcp_port = {port}\n", encoding="utf-8")
-    assert printed(home, "json")[0] == first
-    assert not (home.state / "mcp-port").exists()
 
 
 def blocks() -> list[str]:

@@ -86,14 +86,6 @@ def test_events_come_back_whole_in_the_order_of_their_positions(log: EventLog) -
     assert [one.kind for one in found] == ["stop-judged", "order-given", "judging-paid", "journal-changed"]
 
 
-def test_a_position_and_a_number_bound_what_is_read(log: EventLog) -> None:
-    positions = [log.append(event(float(number))) for number in range(10)]
-    assert times(log.read(ALL, after=positions[3], limit=2)) == [4.0, 5.0]
-    assert times(log.newest(ALL, 3)) == [7.0, 8.0, 9.0]
-    assert times(log.newest(ALL, 3, after=positions[7])) == [8.0, 9.0]
-    assert log.read(ALL, after=positions[-1]) == log.read(ALL, limit=0) == log.newest(ALL, -1) == ()
-
-
 @pytest.mark.parametrize(
     ("wanted", "found"),
     [

@@ -181,10 +181,6 @@ async def test_a_failure_that_passes_on_another_tree_was_repaired(run: Run) -> N
     assert (done.outcome, done.flaky) == (Outcome.PASSED, False)
 
 
-async def test_no_gates_are_no_runs(gates: GateRunner, site: GateContext) -> None:
-    assert await gates.run((), site, LIMIT_S) == ()
-
-
 async def test_runs_come_in_the_order_asked_for_and_each_is_told_of(
     gates: GateRunner, site: GateContext
 ) -> None:

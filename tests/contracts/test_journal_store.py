@@ -75,11 +75,6 @@ def test_what_was_saved_comes_back_whole(kept: Kept) -> None:
     assert kept().load(KEY) == saved
 
 
-def test_an_empty_journal_is_one(kept: Kept) -> None:
-    kept().save(KEY, Journal())
-    assert kept().load(KEY) == Journal(revision=1)
-
-
 def test_journals_of_sessions_do_not_mix(kept: Kept) -> None:
     store = kept()
     store.save(KEY, JOURNAL)
@@ -108,11 +103,6 @@ def test_a_forgotten_journal_is_gone_and_may_begin_again(kept: Kept) -> None:
     assert store.load(OTHER) == serial(1, 1)
     store.save(KEY, serial(2))
     assert kept().load(KEY) == serial(2, 1)
-
-
-def test_forgetting_the_unknown_does_nothing(kept: Kept) -> None:
-    kept().forget(KEY)
-    assert kept().load(KEY) is None
 
 
 @pytest.mark.parametrize(

@@ -124,11 +124,6 @@ def test_a_forgotten_session_is_unknown_and_may_begin_again(kept: Kept) -> None:
     assert kept().load(KEY) == Session(key=KEY, stalls=2, revision=1)
 
 
-def test_forgetting_the_unknown_does_nothing(kept: Kept) -> None:
-    kept().forget(KEY)
-    assert kept().known() == ()
-
-
 def test_the_session_seen_last_is_known_first(kept: Kept) -> None:
     store = kept()
     for number, seen_at in enumerate((20.0, 40.0, 10.0, 30.0)):
@@ -165,12 +160,6 @@ def test_a_hostile_name_is_refused_and_hardly_shown(kept: Kept, name: str) -> No
             assert len(str(refused.value)) < 130
             assert str(refused.value).isprintable()
     assert store.known() == ()
-
-
-def test_the_longest_name_will_do(kept: Kept) -> None:
-    key = SessionKey("claude-code", "x" * 128)
-    kept().save(Session(key=key, stalls=1))
-    assert kept().load(key) == Session(key=key, stalls=1, revision=1)
 
 
 def test_host_and_id_that_make_too_long_a_file_name_are_refused(kept: Kept) -> None:

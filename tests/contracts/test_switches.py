@@ -56,19 +56,3 @@ def test_switching_on_below_a_folder_that_is_off_leaves_the_folder_off(
     assert switches.off(project) == "off for this project"
     switches.turn(on=False, project=f"{project}/part")
     assert switches.off(f"{project}/part") == "off for this project"
-
-
-def test_switching_twice_is_switching_once(switches: SwitchStore, project: str) -> None:
-    for _ in range(2):
-        switches.turn(on=False, project=project)
-    switches.turn(on=True, project=project)
-    assert switches.off(project) == ""
-    switches.turn(on=True, project=project)
-    assert switches.off(project) == ""
-
-
-def test_user_and_project_are_switched_apart(switches: SwitchStore, project: str) -> None:
-    switches.turn(on=False, project=project)
-    switches.turn(on=False, project=None)
-    switches.turn(on=True, project=None)
-    assert switches.off(project) == "off for this project"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import shutil
 import stat
@@ -262,26 +261,6 @@ def test_what_is_in_no_checkpoint_is_never_overwritten(
     assert plain.ids() == [first]
 
 
-def test_what_the_checkpoint_ignored_or_could_not_save_is_not_removed(plain: Site) -> None:
-    (plain.project / ".gitignore").write_text("venv/\n")
-    (plain.project / "venv").mkdir()
-    (plain.project / "venv/python").write_text("python\n")
-    with (plain.project / "big").open("wb") as file:
-        file.truncate((64 << 20) + 1)
-    first = plain.save()
-    (plain.project / ".gitignore").unlink()
-    (plain.project / "big").write_text("small\n")
-
-    restored = plain.restore(first)
-    assert (restored.written, restored.removed, restored.left) == (
-        (".gitignore",),
-        (),
-        ("big", "venv/python"),
-    )
-    assert (plain.project / "venv/python").exists()
-    assert (plain.project / "big").read_text() == "small\n"
-
-
 def test_a_checkpoint_needs_nothing_of_the_users_repository(plain: Site) -> None:
     before = plain.files()
     first = plain.save()
@@ -428,31 +407,6 @@ def test_a_cancelled_restore_ends_whole(dirty: Site, monkeypatch: pytest.MonkeyP
 # --- Company, limits, faults --------------------------------------------------------------------------------
 
 
-def test_who_saves_twice_at_once_waits_for_itself_and_another_process_is_refused(plain: Site) -> None:
-    async def both() -> list[str]:
-        checkpoints = GitCheckpoints(plain.state)
-        saving = (checkpoints.save(str(plain.project), os.environ) for _ in range(2))
-        return list(await asyncio.gather(*saving))
-
-    saved = run(both())
-    assert len(set(saved)) == len(plain.ids()) == 2
-    (lock,) = (plain.state / "checkpoints").glob("*.lock")
-    with lock.open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(CheckpointError, match="another process"):
-            plain.save()
-        assert "another process" in plain.refused(saved[0])
-    plain.save()
-
-
-def test_forgetting_removes_one_and_twice_is_no_fault(plain: Site) -> None:
-    first, second = plain.save(), plain.save()
-    for _ in range(2):
-        GitCheckpoints(plain.state).forget(str(plain.project), first)
-    assert plain.ids() == [second]
-    assert "there is no checkpoint" in plain.refused(first)
-
-
 def test_of_many_the_oldest_go_but_not_the_one_that_is_restored(
     plain: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -461,25 +415,3 @@ def test_of_many_the_oldest_go_but_not_the_one_that_is_restored(
     assert plain.ids() == saved[1:]
     restored = plain.restore(saved[1])
     assert plain.ids() == [saved[1], saved[3], restored.present]
-
-
-@pytest.mark.parametrize("id_", ["", "..", "0" * 16, "*"])
-def test_an_unknown_checkpoint_is_refused(plain: Site, id_: str) -> None:
-    saved = plain.save()
-    assert "there is no checkpoint" in plain.refused(id_)
-    GitCheckpoints(plain.state).forget(str(plain.project), id_)
-    assert plain.ids() == [saved]
-
-
-def test_a_checkpoint_of_another_repository_is_refused(site: Site, tmp_path: Path) -> None:
-    site.project.mkdir()
-    (site.project / "a.txt").write_text("a\n")
-    first = site.save()
-    repository(tmp_path)
-    assert "another repository" in site.refused(first)
-
-
-def test_a_project_that_is_not_there(site: Site) -> None:
-    with pytest.raises(CheckpointError, match="no such folder"):
-        site.save()
-    assert site.ids() == []

@@ -40,11 +40,6 @@ def test_a_pull_request_without_the_last_commit_fails(hub: Bench) -> None:
     assert run.failing == run.failures
 
 
-def test_a_closed_pull_request_fails(hub: Bench) -> None:
-    hub.gh.answers("pr view", hub.pull(state="CLOSED"))
-    assert hub.run(Kind.PR).failures[0].startswith("#12 was closed without being merged")
-
-
 def test_a_branch_without_a_pull_request_fails(hub: Bench) -> None:
     hub.gh.fails("pr view", 'no pull requests found for branch "work"\n')
     run = hub.run(Kind.PR)
@@ -52,14 +47,6 @@ def test_a_branch_without_a_pull_request_fails(hub: Bench) -> None:
         Outcome.FAILED,
         ("there is no pull request of the branch work",),
     )
-
-
-def test_uncommitted_changes_are_told_beside_a_pull_request(hub: Bench) -> None:
-    hub.gh.answers("pr view", hub.pull())
-    (hub.project / "shop.py").write_text("price = 2\n")
-    run = hub.run(Kind.PR)
-    assert run.outcome is Outcome.PASSED
-    assert "1 changed file is (shop.py) not committed" in run.output
 
 
 def test_ci_passes_when_every_check_passed_or_was_skipped(hub: Bench) -> None:
@@ -105,12 +92,6 @@ def test_nothing_but_passes_is_a_pass(hub: Bench, checks: list[object], reason: 
     assert reason in run.reason
 
 
-def test_a_pull_request_without_checks_could_not_run(hub: Bench) -> None:
-    hub.gh.answers("pr view", hub.pull())
-    hub.gh.fails("pr checks", "no checks reported on the 'work' branch\n")
-    assert "no check has run on" in hub.run(Kind.CI).reason
-
-
 @pytest.mark.parametrize("pull", ["none", "of another commit"])
 def test_without_a_pull_request_of_this_commit_its_workflow_runs_count(hub: Bench, pull: str) -> None:
     hub.gh.fails("pr view", 'no pull requests found for branch "work"\n')
@@ -128,33 +109,3 @@ def test_without_a_pull_request_of_this_commit_its_workflow_runs_count(hub: Benc
     assert hub.run(Kind.CI).outcome is Outcome.PASSED
     assert hub.gh.calls[-1].endswith(f"--commit {hub.head}")
     assert hub.gh.only_read()
-
-
-@pytest.mark.parametrize(
-    ("status", "conclusion", "outcome"),
-    [
-        ("completed", "failure", Outcome.FAILED),
-        ("completed", "timed_out", Outcome.FAILED),
-        ("completed", "startup_failure", Outcome.FAILED),
-        ("completed", "cancelled", Outcome.COULD_NOT_RUN),
-        ("completed", "never heard of", Outcome.COULD_NOT_RUN),
-        ("in_progress", "", Outcome.COULD_NOT_RUN),
-        ("queued", None, Outcome.COULD_NOT_RUN),
-    ],
-)
-def test_a_workflow_run_counts_as_it_ended(
-    hub: Bench, status: str, conclusion: str | None, outcome: Outcome
-) -> None:
-    hub.gh.fails("pr view", 'no pull requests found for branch "work"\n')
-    run = {"workflowName": "CI", "event": "push", "headSha": hub.head, "status": status, "url": "u"}
-    hub.gh.answers("run list", [{**run, "conclusion": conclusion}])
-    assert hub.run(Kind.CI).outcome is outcome
-
-
-def test_ci_that_passed_does_not_count_for_what_is_not_committed(hub: Bench) -> None:
-    hub.gh.answers("pr view", hub.pull())
-    hub.gh.answers("pr checks", [check("build", "pass")])
-    (hub.project / "shop.py").write_text("price = 2\n")
-    run = hub.run(Kind.CI)
-    assert run.outcome is Outcome.COULD_NOT_RUN
-    assert run.reason.endswith("1 changed file is (shop.py) not committed")

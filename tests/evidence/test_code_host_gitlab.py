@@ -69,13 +69,3 @@ def test_a_pipeline_counts_as_it_ended(
     assert run.outcome is outcome
     assert bool(run.failing) == (outcome is Outcome.FAILED)
     assert lab.glab.only_read()
-
-
-def test_a_pipeline_of_another_commit_is_no_evidence(lab: Bench) -> None:
-    lab.glab.answers("ci get", lab.pipeline(sha="0" * 40))
-    assert lab.run(Kind.CI).reason.startswith("the last pipeline ran on 000000000, checked out is")
-
-
-def test_a_branch_without_a_pipeline_could_not_run(lab: Bench) -> None:
-    lab.glab.answers("ci get", b"x No pipelines running or available on branch: work\n", code=1)
-    assert "no check has run on" in lab.run(Kind.CI).reason

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -13,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.evidence.tree import shadow_repository as room
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.changes import FileBaseline
 from support.git_projects import commit_all, git, repository
@@ -54,26 +52,12 @@ def test_another_process_finds_what_was_kept(project: Path, kept: Path) -> None:
     assert paths(base, project, kept) == ["new"]
 
 
-def test_only_its_owner_can_read_it(project: Path, kept: Path) -> None:
-    (project / "secret").write_text("x\n")
-    remember(project, kept)
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
-    for place in kept.iterdir():
-        assert place.name == "README" or stat.S_IMODE(place.stat().st_mode) == 0o700
-
-
 def test_forgetting_removes_one_and_twice_is_no_fault(project: Path, kept: Path) -> None:
     first, second = remember(project, kept), remember(project, kept)
     for _ in range(2):
         GitWorkspace(kept).forget(first, str(project))
     assert "not there any more" in unseen(first, project, kept)
     assert paths(second, project, kept) == []
-
-
-def test_of_many_the_oldest_go(project: Path, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "SNAPSHOTS", 3)
-    bases = [remember(project, kept) for _ in range(5)]
-    assert [bool(unseen(base, project, kept)) for base in bases] == [True, True, False, False, False]
 
 
 def grow_old(kept: Path, pattern: str, days: float) -> None:
@@ -105,14 +89,6 @@ def test_what_a_crash_left_is_not_taken_for_whole_and_goes(project: Path, kept: 
     assert paths(remember(project, kept), project, kept) == []
     assert not half.exists()
     assert not look.exists()
-
-
-def test_a_damaged_index_of_ours_is_made_anew(project: Path, kept: Path) -> None:
-    base = remember(project, kept)
-    index = next(kept.glob("*/*/index"))
-    index.write_bytes(b"no index")
-    (project / "new").touch()
-    assert paths(base, project, kept) == ["new"]
 
 
 def test_many_at_the_same_time_do_not_hurt_one_another(project: Path, kept: Path) -> None:
@@ -249,12 +225,6 @@ class TestWhatGitKnows:
     def test_none(self, tmp_path: Path, kept: Path) -> None:
         assert run(GitWorkspace(kept).repository(FileBaseline(), str(tmp_path), os.environ)) is None
         assert run(GitWorkspace(kept).repository(FileBaseline(), str(tmp_path), {})) is None
-
-    def test_a_bare_one(self, tmp_path: Path, kept: Path, project: Path) -> None:
-        git(tmp_path, "clone", "--quiet", "--bare", str(project), "bare.git")
-        found = run(GitWorkspace(kept).repository(FileBaseline(), str(tmp_path / "bare.git"), os.environ))
-        assert found is not None
-        assert found.head == git(project, "rev-parse", "HEAD").strip()
 
     @pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
     def test_a_file_behind_a_flag_is_counted(self, flag: str, project: Path, kept: Path) -> None:

@@ -51,13 +51,6 @@ def test_every_change_moves_the_digest_and_its_undoing_moves_it_back(change: str
     assert digest(project) == before
 
 
-def test_a_commit_alone_does_not_move_the_digest(project: Path) -> None:
-    (project / "a.txt").write_text("b\n")
-    before = digest(project)
-    git(project, "commit", "--quiet", "--all", "--message=second")
-    assert digest(project) == before
-
-
 def test_what_is_ignored_does_not_move_the_digest(project: Path) -> None:
     (project / ".gitignore").write_text("build/\n")
     before = digest(project)
@@ -97,33 +90,9 @@ def test_what_checks_write_does_not_move_the_digest_unless_it_is_tracked(project
     assert before != tracked != digest(project)
 
 
-def test_from_a_folder_inside_the_whole_repository_is_seen(project: Path) -> None:
-    (project / "sub" / "folder").mkdir(parents=True)
-    (project / "sub" / "folder" / "x").write_text("x\n")
-    assert digest(project / "sub" / "folder") == digest(project)
-
-
-def test_a_temporary_folder_is_not_left_behind(
-    project: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(scratch))
-    (project / "new.txt").write_text("new\n")
-    assert digest(project) != ""
-    assert list(scratch.iterdir()) == []
-
-
 @pytest.mark.parametrize("commit", [True, False], ids=["with a commit", "without a commit"])
 def test_an_edit_in_a_repository_inside_the_repository_is_seen(commit: bool, project: Path) -> None:  # noqa: FBT001
     inner = repository(project / "vendor" / "inner", commit=commit)
-    before = digest(project)
-    (inner / "a.txt").write_text("b\n")
-    assert digest(project) not in (before, "")
-
-
-def test_a_name_beyond_ascii_is_no_fault(project: Path) -> None:
-    inner = repository(project / "\u00e4 \u2028 inner")
     before = digest(project)
     (inner / "a.txt").write_text("b\n")
     assert digest(project) not in (before, "")

@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from sidecar.evidence.tree import compare, contents
-from sidecar.evidence.tree import snapshot as look
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.changes import TEXT_LIMIT, FileBaseline, FileChange, ProjectChanges
 from sidecar.platform.git import git_blob_name
@@ -113,14 +111,6 @@ def test_a_moved_file_is_one_change(memory: Memory) -> None:
     assert memory.files() == (changed("sub/new\nname", text, text + "more\n", old_path="old name"),)
 
 
-def test_names_that_are_no_text_work(memory: Memory) -> None:
-    name = b'\xff \xe4\n\x01\t"\\ '.decode("utf-8", "surrogateescape")
-    (memory.project / name).write_text("x\n")
-    memory.remember()
-    (memory.project / name).write_bytes(b"\xff\n")
-    assert memory.files() == (changed(name, "x\n", "\ufffd\n"),)
-
-
 def test_what_is_no_text_or_too_big_is_named(memory: Memory) -> None:
     for name in ("binary", "big"):
         (memory.project / name).write_text("x\n")
@@ -130,47 +120,6 @@ def test_what_is_no_text_or_too_big_is_named(memory: Memory) -> None:
     big, binary = memory.files()
     assert (big.before, big.after, big.unread) == ("x\n", None, "after: it is bigger than 512 KiB")
     assert (binary.before, binary.after, binary.unread) == ("x\n", None, "after: it is no text")
-
-
-def test_huge_files_are_named_and_never_read(memory: Memory) -> None:
-    (memory.project / "grows").write_text("x\n")
-    for name in ("huge", "still"):
-        with (memory.project / name).open("wb") as file:
-            file.truncate(2 << 30)
-    memory.remember()
-    with (memory.project / "huge").open("r+b") as file:
-        file.write(b"x")
-    with (memory.project / "grows").open("wb") as file:
-        file.truncate(2 << 30)
-    grows, huge = memory.files()
-    assert (grows.path, grows.before, grows.after) == ("grows", "x\n", None)
-    assert (huge.path, huge.before, huge.after) == ("huge", None, None)
-    assert "not read" in huge.unread
-    assert "not read" in grows.unread
-
-
-def test_more_than_the_bounds_is_named(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory.remember()
-    for name in "bcde":
-        (memory.project / name).write_text(name * 4)
-    monkeypatch.setattr(compare, "FILES", 3)
-    monkeypatch.setattr(contents, "TEXTS", 10)
-    files = memory.files()
-    assert [file.after for file in files] == ["bbbb", "cccc", None, None]
-    assert [bool(file.unread) for file in files] == [False, False, True, True]
-    monkeypatch.setattr(compare, "NAMED", 2)
-    assert len(memory.changes().files) == 2
-    assert "more than 2 files" in memory.changes().unseen
-
-
-def test_from_a_folder_inside_paths_are_relative_to_it(memory: Memory) -> None:
-    inside = memory.project / "sub" / "folder"
-    inside.mkdir(parents=True)
-    memory.project = inside
-    memory.remember()
-    (inside / "x").write_text("x\n")
-    (inside.parent.parent / "a.txt").write_text("b\n")
-    assert memory.files() == (changed("../../a.txt", "a\n", "b\n"), changed("x", None, "x\n"))
 
 
 class TestIgnored:
@@ -358,23 +307,6 @@ def test_the_repository_is_left_byte_for_byte(state: str, tmp_path: Path) -> Non
     assert everything(project) == before
 
 
-@pytest.mark.parametrize("limit", ["NEW_BYTES", "NEW_FILES"])
-def test_too_much_outside_of_a_repository_is_not_kept(
-    limit: str, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(look, limit, 1)
-    assert memory.remember().unseen == ""  # its content is in the user's repository
-    memory.project = tmp_path / "folder"
-    memory.project.mkdir()
-    for name in "ab":
-        (memory.project / name).write_text("xx\n")
-    base = memory.remember()
-    assert "more than" in base.unseen
-    assert base.snapshot == ""
-    assert base.tree != ""
-    assert memory.changes() == ProjectChanges(unseen=base.unseen)
-
-
 def damaged(memory: Memory, damage: Callable[[Path], object]) -> str:
     memory.remember()
     kept = memory.project.parent / "state" / "kept"
@@ -403,12 +335,6 @@ def test_what_was_kept_and_is_damaged_is_not_compared_with(
     damage: Callable[[Path], object], said: str, memory: Memory
 ) -> None:
     assert said in damaged(memory, damage)
-
-
-def test_a_name_that_leads_elsewhere_is_not_followed(memory: Memory) -> None:
-    memory.base = FileBaseline(tree="x", snapshot="../../../etc/passwd")
-    assert memory.changes().unseen == "nothing was kept"
-    memory.workspace.forget(memory.base, str(memory.project))
 
 
 def test_an_object_has_the_name_that_git_gives_it() -> None:

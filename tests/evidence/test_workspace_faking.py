@@ -141,14 +141,6 @@ def test_an_edit_is_seen_in_spite_of(way: str, project: Path, eye: Eye) -> None:
     assert eye(project) == before
 
 
-def test_an_edit_before_the_first_look_is_seen_in_spite_of_a_forged_index(project: Path, eye: Eye) -> None:
-    before = eye(project)
-    forged_index(project)
-    assert git(project, "status", "--porcelain") == ""
-    assert eye(project) not in (before, "")
-    assert run(GitWorkspace().fingerprint(str(project), os.environ)) == eye(project)
-
-
 @pytest.mark.parametrize("look", range(5))
 def test_edits_in_the_second_of_a_look_are_all_seen(look: int, project: Path, eye: Eye) -> None:
     seen = set()
@@ -182,34 +174,12 @@ def test_contents_that_an_attribute_makes_equal_are_not(
     assert eye(project) not in (before, "")
 
 
-def test_a_link_is_not_a_file_with_its_target_as_text(project: Path, eye: Eye) -> None:
-    git(project, "config", "core.symlinks", "false")
-    (project / "a.txt").write_text("target")
-    before = eye(project)
-    (project / "a.txt").unlink()
-    (project / "a.txt").symlink_to("target")
-    assert eye(project) not in (before, "")
-
-
 @pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
 def test_a_file_that_is_deleted_behind_a_flag_is_gone(flag: str, project: Path, eye: Eye) -> None:
     git(project, "update-index", flag, "a.txt")
     before = eye(project)
     (project / "a.txt").unlink()
     assert eye(project) not in (before, "")
-
-
-def test_what_is_tracked_counts_though_a_rule_ignores_it(project: Path, eye: Eye) -> None:
-    (project / ".gitignore").write_text("*.log\n")
-    (project / "x.log").write_text("x\n")
-    untracked = eye(project)
-    git(project, "add", "--force", "x.log")
-    before = eye(project)
-    assert before != untracked
-    (project / "x.log").write_text("y\n")
-    assert eye(project) not in (before, "")
-    git(project, "rm", "--quiet", "--cached", "--force", "x.log")
-    assert eye(project) == untracked
 
 
 @pytest.mark.parametrize("place", [".git/info/exclude", ".gitignore", "core.excludesFile"])
@@ -250,15 +220,6 @@ def test_an_ignored_file_that_steers_checks_counts(name: str, place: str, projec
     assert "" not in digests
     assert len(set(digests)) == 3
     assert eye(project) == digests[0]
-
-
-def test_what_tools_installed_does_not_count_though_it_has_such_names(project: Path, eye: Eye) -> None:
-    (project / ".gitignore").write_text("node_modules/\n.venv/\n")
-    before = eye(project)
-    for folder in ("node_modules/x", ".venv/lib"):
-        (project / folder).mkdir(parents=True)
-        (project / folder / "package.json").write_text("{}\n")
-    assert eye(project) == before
 
 
 def test_a_folder_made_to_look_like_a_repository_is_looked_into(project: Path, eye: Eye) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hooks.conftest import Runtime
-from hooks.relay import EVENTS, PACKAGE_HOME, FakeSidecar, Scene, answer, command, path_of, run
+from hooks.relay import EVENTS, PACKAGE_HOME, Scene, answer, command, path_of, run
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import Paths, user_paths
 
@@ -112,15 +112,6 @@ def test_a_supervisor_inside_the_project_is_not_run(
     assert not marks.exists()
 
 
-def test_another_command_of_this_name_is_not_run(scene: Scene, tmp_path: Path, marks: Path) -> None:
-    foreign = tmp_path / "npm" / "supervisor"
-    foreign.parent.mkdir()
-    foreign.write_text(f"#!/bin/sh\necho foreign >> {marks}\n", encoding="utf-8")
-    foreign.chmod(0o755)
-    assert printed(scene, "SessionStart", PATH=path_of(foreign.parent)) == {"systemMessage": SETUP}
-    assert not marks.exists()
-
-
 # --- starting it --------------------------------------------------------------------------------------------
 
 
@@ -168,14 +159,6 @@ def test_a_sidecar_that_dies_over_an_event_is_replaced_and_asked_again(scene: Sc
     assert said["systemMessage"] != f"hook of {pid}"
 
 
-def test_the_end_of_a_session_starts_nothing(
-    scene: Scene, runtime: Runtime, tmp_path: Path, marks: Path
-) -> None:
-    named = runtime(tmp_path, "named")
-    assert printed(scene, "SessionEnd", SUPERVISOR_BIN=str(named)) is None
-    assert not marks.exists()
-
-
 @pytest.mark.parametrize("script", ["exit 0", "exit 3"])
 def test_a_runtime_that_ends_at_once_is_said_at_a_stop(scene: Scene, tmp_path: Path, script: str) -> None:
     path = tmp_path / "supervisor"
@@ -221,16 +204,3 @@ def test_a_state_folder_that_cannot_be_entered_never_ends_in_an_error(
     done = run(command(event), GOAL, scene.project, XDG_STATE_HOME=str(tmp_path / "file"))
     assert (done.returncode, done.stderr) == (0, b"")
     assert not done.stdout or json.loads(done.stdout)
-
-
-@pytest.mark.parametrize("home", ["", "relative", None])
-def test_the_state_folder_is_where_the_sidecar_has_it(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, home: str | None
-) -> None:
-    if home is None:
-        monkeypatch.delenv("XDG_STATE_HOME")
-    else:
-        monkeypatch.setenv("XDG_STATE_HOME", home)
-    with FakeSidecar(user_paths().state, [answer(b'{"a":1}')]):
-        monkeypatch.setenv("XDG_STATE_HOME", home or "")
-        assert printed(scene, "Stop") == {"a": 1}

@@ -72,10 +72,6 @@ def test_the_plugin_inside_the_package_serves_where_there_is_no_checkout(
     assert installation.plugin_root() == inside
 
 
-def test_a_step_gives_the_last_line_of_the_host(host: ClaudePlugins) -> None:
-    assert host.run("plugin", "install", "x y") == "Done plugin"
-
-
 def test_a_step_that_fails_has_the_hosts_reason_and_the_line_to_try(
     host: ClaudePlugins, claude: Path
 ) -> None:
@@ -111,10 +107,6 @@ def test_a_claude_inside_the_project_is_not_run(claude: Path, tmp_path: Path) ->
 def test_a_claude_that_is_named_and_missing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(HostError, match="No such file"):
         ClaudePlugins({}, str(tmp_path), "/nowhere/claude").known()
-
-
-def test_what_a_start_imports_can_be_compiled() -> None:
-    assert set(installation.COMPILED) > set(installation.compile_packages())
 
 
 def test_a_package_that_cannot_be_compiled_is_told_and_one_that_is_not_installed_is_not(

@@ -115,23 +115,6 @@ def test_an_edited_path_is_the_file_however_it_is_written(project: Path) -> None
     assert not wrote(project, paths=("rubric.md", ".supervisor", "/rubric.md", "\0", "x" * 5000))
 
 
-def test_the_target_of_a_link_is_the_file_too(project: Path) -> None:
-    file = project / ".supervisor" / "rubric.md"
-    file.unlink()
-    (project / "criteria.md").write_text("x")
-    file.symlink_to("../criteria.md")
-    assert wrote(project, paths=("criteria.md",))
-    assert wrote(project, "sed -i s/x/y/ criteria.md")
-    assert not wrote(project, "wc criteria.md")
-
-
-def test_git_moves_nothing_that_lies_outside_of_the_project(project: Path, tmp_path: Path) -> None:
-    file = tmp_path / "config" / "supervisor" / "rubric.md"
-    assert author(project, AgentWrites(lines=("git checkout other",)), file) is EditAuthor.UNSURE
-    named = AgentWrites(lines=("cp x ~/.config/supervisor/rubric.md",))
-    assert author(project, named, file) is EditAuthor.AGENT
-
-
 @pytest.mark.parametrize(
     ("writes", "expected"),
     [

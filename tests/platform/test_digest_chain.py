@@ -40,16 +40,6 @@ def test_an_older_state_put_back_while_we_run_shows(folder: Path, state: Path, s
     assert "edited-1" in reasons(folder)[0]
 
 
-def test_an_older_state_put_back_while_we_were_away_shows(folder: Path, state: Path) -> None:
-    store = saved(folder, SESSION)
-    old = state.read_bytes()
-    for stalls in range(2):
-        store.save(replace(SESSION, stalls=stalls))
-    state.write_bytes(old)
-    assert UnversionedFiles(folder).load(KEY) is None
-    assert "edited-1" in reasons(folder)[0]
-
-
 def test_a_state_of_another_session_shows(folder: Path, state: Path) -> None:
     other = state.with_name("claude-code-s2.json")
     saved(folder, Session(key=SessionKey("claude-code", "s2"), stalls=9))
@@ -85,17 +75,6 @@ def test_what_supervisor_forgot_is_not_noted_as_removed(folder: Path, state: Pat
     assert UnversionedFiles(folder).load(KEY) is None
     assert reasons(folder) == ()
     assert [path.name for path in state.parent.iterdir()] == ["README"]
-
-
-@pytest.mark.parametrize("damage", [link, folder_in_its_place])
-def test_a_chain_that_is_no_plain_file_is_set_aside_too(
-    folder: Path, state: Path, damage: Callable[[Path], None]
-) -> None:
-    store = saved(folder, SESSION)
-    damage(state.with_suffix(".chain"))
-    store.save(replace(SESSION, stalls=1))
-    assert "claude-code-s1.chain.unreadable-1" in reasons(folder)[0]
-    assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=1)
 
 
 @pytest.mark.parametrize("damage", [link, folder_in_its_place, to_bytes(b"nothing of ours\n")])

@@ -19,7 +19,6 @@ from sidecar.platform.files import (
     write_readme,
     write_whole,
 )
-from support.disks import refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,16 +87,6 @@ def test_a_link_is_set_aside_and_not_what_it_points_to(place: Path) -> None:
     assert (place.parent / "target").read_bytes() == b"theirs\n"
 
 
-def test_a_reason_that_cannot_be_written_does_not_hinder_setting_aside(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place.write_bytes(b"x")
-    monkeypatch.setattr(os, "write", refuse)
-    set_aside(place, FileFault.CORRUPT, "y")
-    monkeypatch.undo()
-    assert list_set_aside(place.parent, "state") == ("state.json.corrupt-1: no reason was kept",)
-
-
 # --- folders ---
 
 
@@ -107,12 +96,6 @@ def test_a_folder_is_made_with_all_above_it_for_its_owner_alone(tmp_path: Path) 
     ensure_folder(folder)
     ensure_folder(folder)
     assert [mode(place) for place in (folder, folder.parent, folder.parent.parent)] == [0o700] * 3
-
-
-def test_a_folder_open_to_others_is_closed(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    ensure_folder(tmp_path)
-    assert mode(tmp_path) == 0o700
 
 
 def test_a_file_in_the_place_of_a_folder_is_an_error_and_stays(place: Path) -> None:

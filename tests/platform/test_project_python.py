@@ -111,17 +111,6 @@ async def test_no_python_with_pytest_could_not_run(project: Path, tmp_path: Path
         assert (await used(project, {"PATH": path})).startswith("no Python with pytest")
 
 
-async def test_a_package_uses_the_projects_environment_and_its_own_before_that(
-    project: Path, member: Path
-) -> None:
-    shared = environment(project / ".venv")
-    assert await used(member, OURS, project) == f"('{shared}', '{shared}')"
-    own = environment(member / ".venv")
-    for session in (OURS, OURS | {"VIRTUAL_ENV": str(shared)}):
-        assert await used(member, session, project) == f"('{own}', '{own}')"
-        assert await used(project, session) == f"('{shared}', '{shared}')"
-
-
 async def test_a_project_reached_by_a_link_is_the_same_project(
     project: Path, member: Path, tmp_path: Path
 ) -> None:
@@ -129,13 +118,6 @@ async def test_a_project_reached_by_a_link_is_the_same_project(
     link = tmp_path / "link"
     link.symlink_to(project, target_is_directory=True)
     assert await used(member, OURS, link) == f"('{own}', '{own}')"
-
-
-async def test_any_tool_of_the_environment_is_found(project: Path, member: Path) -> None:
-    own = environment(project / ".venv")
-    program(own / "bin" / "tool", "echo $VIRTUAL_ENV")
-    assert await said("tool", project) == f"{own}\n"
-    assert await said("tool", member, OURS, project) == f"{own}\n"
 
 
 async def test_a_tool_of_node_is_found_the_nearest_first(project: Path, member: Path) -> None:

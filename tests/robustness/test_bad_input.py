@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import pytest
 
@@ -75,22 +74,6 @@ async def test_a_transcript_that_vanished_is_judged_by_checks_alone(stage: Stage
     assert "goal achieved" in (await agent.stop()).system_message
 
 
-async def test_a_transcript_that_is_a_directory_or_garbage_is_judged_by_checks_alone(stage: Stage) -> None:
-    agent = await stage.agent_with_goal()
-    agent.transcript.unlink()
-    agent.transcript.mkdir()
-    told = await agent.hook(
-        "Stop", stop_hook_active=False, last_assistant_message="Done.", background_tasks=[]
-    )
-    assert told.feedback
-    agent.transcript.rmdir()
-    agent.transcript.write_bytes(os.urandom(100_000))
-    again = await agent.hook(
-        "Stop", stop_hook_active=True, last_assistant_message="Done!", background_tasks=[]
-    )
-    assert again.exit_code == 0
-
-
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
@@ -136,14 +119,3 @@ async def test_a_full_disk_refuses_a_goal_and_lets_the_agent_rest(stage: Stage) 
     refused = await agent.prompt(f"/supervisor:goal {'x' * 3000}")
     assert refused.decision == "block"
     assert "could not be saved" in refused.reason
-
-
-async def test_a_state_folder_that_cannot_be_used_refuses_a_goal_and_lets_the_agent_rest(
-    stage: Stage,
-) -> None:
-    stage.sessions.parent.mkdir(exist_ok=True, parents=True)
-    stage.sessions.write_text("in the way", encoding="utf-8")
-    agent = stage.agent()
-    assert (await agent.prompt(GOAL)).decision == "block"
-    agent.say("Done.")
-    _safe(await agent.stop())

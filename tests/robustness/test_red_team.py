@@ -186,17 +186,6 @@ async def test_a_user_s_own_orders_are_not_told(stage: Stage) -> None:
     assert "Not you?" not in (await agent.stop()).system_message
 
 
-@pytest.mark.parametrize("harm", [f"rm -r {STATE}", f"rm {STATE}/run/sidecar.sock {STATE}/runtime"])
-async def test_a_socket_that_was_removed_is_made_again_and_told(stage: Stage, harm: str) -> None:
-    agent = await stage.agent_with_goal()
-    await agent.run(f"{harm}; until test -S {STATE}/run/sidecar.sock; do :; done")
-    agent.say("All tests pass. Done.")
-    told = await agent.stop()
-    assert "a check of this project fails" in told.feedback, told
-    assert "its socket was removed while an agent worked. It is made again." in told.system_message
-    assert (stage.sessions.parent / "runtime").exists()
-
-
 async def test_another_process_at_the_socket_is_not_believed(stage: Stage) -> None:
     agent = await stage.agent_with_goal()
     (agent.project / "fake.py").write_text(
@@ -311,12 +300,3 @@ async def test_nothing_made_up_during_a_tool_call_lets_an_edit_count(stage: Stag
     told = await agent.stop()
     assert " of 16" in told.feedback, told
     assert "config.toml" in told.system_message
-
-
-async def test_a_sidecar_that_was_killed_still_knows_who_the_host_is(stage: Stage) -> None:
-    agent = await stage.agent_with_goal()
-    await agent.run(f"kill -9 $(cat {STATE}/run/sidecar.lock); {FREE} goal clear")
-    agent.say("All tests pass. Done.")
-    told = await agent.stop()
-    assert "a check of this project fails" in told.feedback
-    assert "was ended by force while this agent worked" in told.system_message

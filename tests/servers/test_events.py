@@ -72,25 +72,6 @@ async def test_pages_go_on_from_a_position_until_there_is_no_more(bench: Bench, 
     assert (await caller.ask("events", {"after": second["position"]}))["result"]["events"] == []
 
 
-async def test_big_events_make_short_pages(
-    bench: Bench, log: EventLogFile, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sidecar.servers.methods.PAGE_BYTES", 1000)
-    append(log, *("x" * 600,) * 4)
-    caller = await bench.caller()
-    found = (await caller.ask("events", {"after": 0}))["result"]
-    assert (len(found["events"]), found["more"]) == (2, True)
-
-
-async def test_a_page_goes_on_behind_what_its_filter_left_out(bench: Bench, log: EventLogFile) -> None:
-    append(log, "mine")
-    last = append(log, "theirs", "theirs", key=SessionKey("opencode", "s9"))
-    caller = await bench.caller()
-    for after in (None, 0):
-        found = (await caller.ask("events", {"after": after, "session": KEY.id}))["result"]
-        assert (said(found["events"]), found["position"], found["more"]) == (["mine"], last, False)
-
-
 @pytest.mark.parametrize("named", [KEY.id, f"{KEY.host}:{KEY.id}"])
 async def test_one_session_is_read_by_its_name(bench: Bench, log: EventLogFile, named: str) -> None:
     append(log, "mine")

@@ -25,10 +25,6 @@ def test_a_token_is_made_once_and_its_owner_alone_can_read_it(files: McpFiles, t
     assert stat.S_IMODE((tmp_path / "state" / "mcp-token").stat().st_mode) == 0o600
 
 
-def test_two_users_have_two_tokens(tmp_path: Path) -> None:
-    assert McpFiles(tmp_path / "one").token() != McpFiles(tmp_path / "two").token()
-
-
 @pytest.mark.parametrize(
     "damage", [b"", b"short\n", b"x" * 500, b"\xff" * 43, b"with a space in the middle of it" * 2]
 )
@@ -40,15 +36,6 @@ def test_a_damaged_token_is_set_aside_and_made_anew(files: McpFiles, tmp_path: P
     assert files.token() == again
     asides = [path for path in (tmp_path / "state").iterdir() if path.name.startswith("mcp-token.")]
     assert damage in [path.read_bytes() for path in asides]
-
-
-def test_a_link_is_not_followed(files: McpFiles, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.write_text("x" * 43, encoding="ascii")
-    (tmp_path / "state").mkdir()
-    (tmp_path / "state" / "mcp-token").symlink_to(elsewhere)
-    assert files.token() != "x" * 43
-    assert elsewhere.read_text(encoding="ascii") == "x" * 43
 
 
 def test_a_port_is_remembered(files: McpFiles) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import select
@@ -195,22 +194,6 @@ def test_a_path_longer_than_a_socket_may_have_is_no_hindrance(start: Start, stat
     link.close()
 
 
-def test_a_holder_of_the_lock_that_never_answers_is_given_up_on(start: Start, state: Path) -> None:
-    (state / "run").mkdir(mode=0o700)
-    with (state / "run" / "sidecar.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert start("1.0", "0.2").wait(LIMIT_S) == 1
-
-
-def test_a_lock_that_becomes_free_is_taken(start: Start, link: Connect, state: Path) -> None:
-    (state / "run").mkdir(mode=0o700)
-    with (state / "run" / "sidecar.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        process = start()
-    settled(process)
-    assert link().ask("hello")["pid"] == process.pid
-
-
 def test_the_lock_is_signed_and_outlives_its_holder(start: Start, state: Path) -> None:
     process = settled(start())
     lock = state / "run" / "sidecar.lock"
@@ -220,10 +203,3 @@ def test_the_lock_is_signed_and_outlives_its_holder(start: Start, state: Path) -
     process.wait(LIMIT_S)
     settled(start())
     assert lock.stat().st_ino == before
-
-
-def test_a_sidecar_leaves_the_folder_in_which_it_was_started(start: Start, state: Path) -> None:
-    process = settled(start())
-    if not Path("/proc/self/cwd").exists():
-        pytest.skip("no /proc here")
-    assert os.readlink(f"/proc/{process.pid}/cwd") == str(state / "run")  # noqa: PTH115 - /proc

@@ -61,12 +61,6 @@ async def test_an_agent_that_is_not_there_is_not_started(room: Room) -> None:
     assert "[workers]" in failed.message
 
 
-async def test_a_program_that_cannot_run_is_not_started(room: Room) -> None:
-    room.program.write_text("#!/no/such/interpreter\n")
-    room.program.chmod(0o755)
-    assert (await failure(room)).failure is WorkerFailure.NOT_STARTED
-
-
 async def test_a_program_of_the_project_is_no_host(host: Room) -> None:
     host.plays(f"answer({GOOD})")
     host.program.rename(host.project / host.kind)
@@ -90,32 +84,6 @@ async def test_a_flood_is_bounded_and_its_end_is_kept(room: Room) -> None:
     assert len(failed.output) <= 20_000
 
 
-async def test_an_object_before_the_last_message_is_no_answer(host: Room) -> None:
-    host.plays(f"say(json.dumps({GOOD})); end('I changed my mind.')")
-    assert (await failure(host)).failure is WorkerFailure.UNPARSABLE
-
-
-async def test_an_answer_after_a_flood_counts(room: Room) -> None:
-    room.plays(f"for n in range(5000): say(f'line {{n}} ' + 'x' * 1000)\nanswer({GOOD})")
-    assert (await room.run()).answer.ok
-    assert 100_000 < len("".join(room.heard)) < 300_000, "a flood is not passed on whole"
-
-
-ODD_LINES: Final = r"""
-os.write(1, b'\xff\x1b[31mred\n{}\n[1]\n{"type": 3}\n{"type": "a", "message": 3, "part": 3}\n')
-"""
-
-
-async def test_bytes_that_are_no_text_and_lines_of_no_form_are_heard_as_they_are(host: Room) -> None:
-    host.plays(f"{ODD_LINES}\nanswer({GOOD})")
-    await host.run()
-    odd = ["\N{REPLACEMENT CHARACTER}red\n", "{}\n", "[1]\n", '{"type": 3}\n']
-    assert host.heard[:4] == odd
-    assert len(host.heard) == (4 if host.kind == "claude" else 5), (
-        "and what is of the host's form is not told"
-    )
-
-
 async def test_secrets_are_masked_in_all_that_is_told(room: Room) -> None:
     room.plays("say('the key is ' + os.environ['A_KEY']); sys.exit(os.environ['A_KEY'])")
     failed = await failure(room, environment={**room.task().environment, "A_KEY": "hunter2-hunter2"})
@@ -130,12 +98,6 @@ async def test_a_file_written_outside_the_folder_fails_the_work(host: Room, path
     failed = await failure(host)
     assert failed.failure is WorkerFailure.WROTE_OUTSIDE
     assert path in failed.message
-
-
-async def test_writes_inside_refused_ones_and_temporary_files_are_fine(host: Room) -> None:
-    fine = "write('a/b'); write(os.getcwd() + '/c'); write(os.environ['TMPDIR'] + '/d'); write('/e', True)"
-    host.plays(f"{fine}; answer({GOOD})")
-    assert (await host.run()).answer.ok
 
 
 CLAUDE_FAULTS: Final = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,14 +105,6 @@ def test_files_that_cannot_be_written_leave_all_as_it_was(tmp_path: Path, last: 
     assert tree(project) == before
 
 
-def test_a_new_file_has_the_mode_of_any_other_new_file(tmp_path: Path) -> None:
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / "usual").write_text("")
-    write(tmp_path, "a.py")
-    assert (project / "a.py").stat().st_mode == (project / "usual").stat().st_mode
-
-
 async def test_a_form_that_the_service_does_not_know_is_left_away(world: GatewayWorld) -> None:
     world.model.add(ReplyRule(HttpErrorReply(400, message="response_format is not supported"), times=2))
     world.answers(GOOD, **{"a.py": "x"})
@@ -130,12 +121,6 @@ async def test_a_service_that_refuses_is_told_without_the_key(
     assert failed.failure is WorkerFailure.EXITED
     assert told in failed.message
     assert KEY not in failed.message
-
-
-async def test_a_service_that_is_not_there_starts_nothing(world: GatewayWorld) -> None:
-    world.model.close()
-    failed = await failure(world, seconds=10.0)
-    assert failed.failure in (WorkerFailure.NOT_STARTED, WorkerFailure.TIMED_OUT)
 
 
 MISSING: Final = [
@@ -169,9 +154,3 @@ async def test_the_address_of_the_environment_and_the_prices_of_the_settings_cou
     assert (done.model, world.model.requests[0].model) == ("coder-2", "coder-2")
     assert done.cents is not None
     assert done.cents > 0
-
-
-async def test_a_file_that_cannot_be_shown_starts_nothing(world: GatewayWorld) -> None:
-    failed = await failure(world, files=("../secret",))
-    assert (failed.failure, world.model.requests) == (WorkerFailure.NOT_STARTED, ())
-    assert os.fspath(world.room.project) not in failed.message

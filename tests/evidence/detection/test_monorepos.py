@@ -111,12 +111,6 @@ def test_a_module_that_the_go_work_leaves_out_is_tested_without_it(tmp_path: Pat
     ]
 
 
-def test_kinds_are_told_apart_a_root_that_only_lints_leaves_tests_to_its_packages(tmp_path: Path) -> None:
-    root = json.dumps({"workspaces": ["*"], "scripts": {"lint": "eslint ."}})
-    lay(tmp_path, {"package.json": root, "a/package.json": '{"scripts": {"test": "x", "lint": "y"}}'})
-    assert [gate.id for gate in detect_gates(tmp_path, {})] == ["lint", "tests:a"]
-
-
 def test_a_tool_of_the_root_lints_all_and_checks_the_types_of_its_own(tmp_path: Path) -> None:
     files = {
         "package.json": '{"workspaces": ["a"], "devDependencies": {"typescript": "5", "eslint": "9"}}',
@@ -128,18 +122,6 @@ def test_a_tool_of_the_root_lints_all_and_checks_the_types_of_its_own(tmp_path: 
     assert [gate.id for gate in detect_gates(tmp_path, {})] == ["types", "lint", "types:a"]
     lay(tmp_path, {"tsconfig.json": '{"compilerOptions": {}}'})
     assert [gate.id for gate in detect_gates(tmp_path, {})] == ["lint", "types:a"]
-
-
-def test_a_member_with_types_of_its_own_has_them_checked(tmp_path: Path) -> None:
-    member = {"b/pyproject.toml": "[tool.mypy]", "c/requirements.txt": "mypy\nruff"}
-    files = {"pyproject.toml": "[tool.mypy]\n[tool.ruff]", **member}
-    assert places(tmp_path, files, Kind.TYPES) == ["types", "types:b"]
-    assert places(tmp_path, {}, Kind.LINT) == ["lint"]
-
-
-def test_a_package_manager_is_that_of_the_root_above(tmp_path: Path) -> None:
-    lay(tmp_path, {"package.json": "{}", "pnpm-lock.yaml": "", "a/package.json": TEST})
-    assert [(gate.command, gate.folder) for gate in detect_gates(tmp_path, {})] == [("pnpm test", "a")]
 
 
 @pytest.mark.parametrize(
@@ -163,13 +145,6 @@ def test_what_was_fetched_made_or_is_material_is_no_package(folder: str, tmp_pat
 def test_a_repository_of_its_own_is_not_the_projects(tmp_path: Path) -> None:
     files = {"a/.git/HEAD": "", "a/package.json": TEST, "b/.git": "gitdir: x", "b/c/package.json": TEST}
     assert places(tmp_path, files) == []
-
-
-def test_the_users_home_has_no_packages(tmp_path: Path) -> None:
-    lay(tmp_path, {"a/package.json": TEST, "Makefile": "test:\n\tx"})
-    assert [gate.id for gate in detect_gates(tmp_path, {"HOME": str(tmp_path)})] == ["tests"]
-    assert [gate.id for gate in detect_gates(tmp_path, {"HOME": str(tmp_path / "a")})] == ["tests"]
-    assert len(detect_gates(tmp_path, {"HOME": "/nowhere"})) == 2
 
 
 def test_packages_are_looked_for_to_a_depth_and_a_number(tmp_path: Path) -> None:

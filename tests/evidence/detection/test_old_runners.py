@@ -60,16 +60,6 @@ def test_a_package_without_real_tests_is_no_sign(package: str, tmp_path: Path) -
     assert runners(tmp_path) == []
 
 
-@pytest.mark.parametrize("project", ["/no/such/folder", "/dev/null", "/\x00"])
-def test_no_project_is_no_sign(project: str) -> None:
-    assert detect_gates(Path(project), {}) == ()
-
-
-def test_a_folder_with_the_name_of_a_sign_is_no_sign(tmp_path: Path) -> None:
-    (tmp_path / "go.mod").mkdir()
-    assert detect_gates(tmp_path, {}) == ()
-
-
 def test_every_ecosystem_of_a_mixed_root_has_its_tests(tmp_path: Path) -> None:
     lay(
         tmp_path,
@@ -95,21 +85,3 @@ def test_every_ecosystem_of_a_mixed_root_has_its_tests(tmp_path: Path) -> None:
         "tests:maven",
         "tests:phpunit",
     ]
-
-
-@pytest.mark.parametrize("weak", [{"pyproject.toml": "[tool.ruff]\n"}, {"Gemfile": "gem 'jekyll'"}])
-def test_a_weak_sign_is_none_beside_a_runner_that_comes_before_it(
-    weak: dict[str, str], tmp_path: Path
-) -> None:
-    lay(tmp_path, {"package.json": '{"scripts": {"test": "jest"}}', **weak})
-    assert [gate.command for gate in runners(tmp_path)] == ["npm test"]
-
-
-def test_a_weak_sign_is_none_beside_a_recipe(tmp_path: Path) -> None:
-    lay(tmp_path, {"pyproject.toml": "", "Makefile": "test:\n\t./run-tests\n"})
-    assert [gate.command for gate in runners(tmp_path)] == ["make test"]
-
-
-def test_a_weak_sign_is_none_above_a_package_with_tests(tmp_path: Path) -> None:
-    lay(tmp_path, {"pyproject.toml": "", "a/pyproject.toml": "", "a/tests/test_a.py": ""})
-    assert [(gate.id, gate.folder) for gate in runners(tmp_path)] == [("tests:a", "a")]

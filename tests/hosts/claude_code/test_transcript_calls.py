@@ -35,20 +35,6 @@ async def test_a_command_that_never_started_has_no_exit_code(transcript: Transcr
     assert (call.outcome, call.exit_code) == (CallOutcome.FAILED, None)
 
 
-async def test_output_of_a_success_that_speaks_of_exit_codes_is_no_exit_code(transcript: Transcript) -> None:
-    transcript.prompt("ask")
-    transcript.runs("cat log", "Exit code 7\n", "call-1")
-    (call,) = (await read(transcript.path)).calls
-    assert (call.outcome, call.exit_code) == (CallOutcome.OK, 0)
-
-
-async def test_a_code_that_the_host_calls_no_error_stays_unknown(transcript: Transcript) -> None:
-    transcript.prompt("ask")
-    transcript.runs("grep x", "", "call-1", returnCodeInterpretation="No matches found")
-    (call,) = (await read(transcript.path)).calls
-    assert (call.outcome, call.exit_code) == (CallOutcome.OK, None)
-
-
 async def test_a_command_line_is_understood(transcript: Transcript) -> None:
     transcript.prompt("ask")
     transcript.runs("cd app && pytest -q || true", "ok", "call-1")
@@ -161,12 +147,6 @@ async def test_tools_are_known_by_what_they_do(transcript: Transcript, tool: str
     assert call.doing is doing
     assert call.command == ("x" if doing is ToolAction.RUN else "")
     assert call.paths == (("/p/a",) if doing is ToolAction.EDIT else ())
-
-
-async def test_an_edited_notebook_is_a_path_too(transcript: Transcript) -> None:
-    transcript.prompt("ask")
-    transcript.calls("NotebookEdit", "call-1", {"notebook_path": "/p/a.ipynb"})
-    assert (await read(transcript.path)).calls[0].paths == ("/p/a.ipynb",)
 
 
 async def test_output_keeps_its_end_without_colours(transcript: Transcript) -> None:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hosts.claude_code.writing import KIB, MIB, Pauses, Transcript, filler, read, stop
-from sidecar.hosts.claude_code import transcript as module
 from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
 from sidecar.kernel.session import THIS_TURN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -80,48 +77,6 @@ async def test_tokens_before_the_last_prompt_are_counted_from_where_the_caller_w
     assert turn.tokens == 12 * 120
     assert bytes_read() < 5 * MIB
     assert (await known.read(stop(transcript.path, "Done."), turn.position)).tokens == 0
-
-
-async def test_much_is_read_in_a_thread_and_little_on_the_loop(
-    transcript: Transcript, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads: list[object] = []
-
-    async def noted(work: Callable[..., object], *given: object) -> object:
-        threads.append(work)
-        return work(*given)
-
-    monkeypatch.setattr(asyncio, "to_thread", noted)
-    transcripts = ClaudeTranscripts(Pauses())
-    transcript.prompt("ask")
-    await transcripts.read(stop(transcript.path), 0)
-    assert threads == []
-    filler(transcript, 300 * KIB)
-    await transcripts.read(stop(transcript.path), 0)
-    assert len(threads) == 1
-
-
-async def test_of_many_sessions_only_the_newest_are_remembered(
-    tmp_path: Path, bytes_read: Callable[[], int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "SESSIONS", 2)
-    transcripts = ClaudeTranscripts(Pauses())
-    paths = [tmp_path / f"{n}.jsonl" for n in range(3)]
-    for path in paths:
-        Transcript(path).prompt("x" * 4000)
-        await transcripts.read(stop(path), 0)
-    bytes_read()
-    await transcripts.read(stop(paths[2]), 0)
-    assert bytes_read() < 100
-    assert (await transcripts.read(stop(paths[0]), 0)).prompts == ("x" * 4000,)
-    assert bytes_read() > 4000
-
-
-def test_the_size_is_that_of_the_file_now(transcript: Transcript) -> None:
-    transcripts = ClaudeTranscripts(Pauses())
-    assert transcripts.size(str(transcript.path)) == 0
-    transcript.raw(b"12345")
-    assert transcripts.size(str(transcript.path)) == 5
 
 
 def test_a_prompt_queued_after_a_place_is_seen_and_one_before_is_not(transcript: Transcript) -> None:

@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-async def test_a_message_that_is_there_is_not_waited_for(transcript: Transcript) -> None:
-    pauses = Pauses()
-    transcript.prompt("ask")
-    transcript.says("  Done.\n", message="msg-1")
-    turn = await ClaudeTranscripts(pauses).read(stop(transcript.path, "Done."), 0)
-    assert (turn.last_message_id, pauses.count) == ("msg-1", 0)
-
-
 async def test_a_message_that_comes_late_is_waited_for(transcript: Transcript) -> None:
     transcript.prompt("ask")
     transcript.says("Working.", message="msg-1")
@@ -74,18 +66,6 @@ async def test_a_transcript_that_appears_late_is_waited_for(tmp_path: Path) -> N
     turn = await ClaudeTranscripts(pauses).read(stop(path), 0)
     assert turn.readable
     assert (turn.prompts, pauses.count) == (("ask",), 2)
-
-
-async def test_a_transcript_that_never_appears_is_waited_for_once(tmp_path: Path) -> None:
-    path, pauses = tmp_path / "t.jsonl", Pauses()
-    transcripts = ClaudeTranscripts(pauses)
-    for _ in range(3):
-        assert await transcripts.read(stop(path, "Done."), 7) == Turn(
-            last_message="Done.", position=7, readable=False
-        )
-        assert pauses.count == module.PAUSES
-    Transcript(path).says("Done.")
-    assert (await transcripts.read(stop(path, "Done."), 0)).readable
 
 
 @pytest.mark.parametrize("path", ["", "relative.jsonl", "/nul\x00", "/dev/null", "/dev/zero", "/"])

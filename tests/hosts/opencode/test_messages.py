@@ -7,7 +7,7 @@ from typing import Any
 
 from hosts.opencode.writing import RECORDED, answer, bash, read, text, user
 from sidecar.hosts.opencode import messages
-from sidecar.kernel.turn import CallOutcome, ToolAction, Turn
+from sidecar.kernel.turn import CallOutcome, ToolAction
 
 
 def test_the_recorded_example_is_read_whole() -> None:
@@ -51,16 +51,6 @@ def test_a_prompt_that_the_shell_command_hands_on_in_quotes_is_read_as_typed() -
     assert turn.prompts == ('call it "b", then commit',)
 
 
-def test_without_times_the_finish_says_whether_a_prompt_joined() -> None:
-    def listed(finish: str) -> Turn:
-        first = answer("a1", bash("one"), finish=finish)
-        first["info"].pop("time")
-        return read(user("u1", text("one")), first, user("u2", text("two")), answer("a2", text("Done.")))
-
-    assert listed("tool-calls").prompts == ("one", "two")
-    assert listed("stop").prompts == ("two",)
-
-
 def test_a_prompt_after_an_answer_that_was_cut_short_opens_a_turn() -> None:
     error = {"name": "MessageAbortedError", "data": {"message": "Aborted"}}
     turn = read(
@@ -82,14 +72,6 @@ def test_a_prompt_that_nobody_answered_yet_waits() -> None:
     assert turn.last_message_id == "a1"
 
 
-def test_a_first_prompt_without_an_answer_is_a_turn_of_its_own() -> None:
-    turn = read(user("u1", text("one")))
-
-    assert turn.prompts == ("one",)
-    assert not turn.queued
-    assert turn.last_message_id == ""
-
-
 def test_what_no_person_wrote_is_no_prompt() -> None:
     turn = read(
         user("u1", text("one"), text("<file> content", synthetic=True), text("for you alone", ignored=True)),
@@ -101,14 +83,6 @@ def test_what_no_person_wrote_is_no_prompt() -> None:
 
     assert turn.prompts == ("one",)
     assert len(turn.calls) == 1
-
-
-def test_a_subtask_and_a_file_are_part_of_a_prompt() -> None:
-    turn = read(
-        user("u", {"type": "subtask", "prompt": "Review it"}, {"type": "file", "url": "x"}), answer("a")
-    )
-
-    assert turn.prompts == ("Review it\n[file]",)
 
 
 def test_only_a_synthetic_part_of_the_host_shows_that_a_continuation_arrived() -> None:
@@ -189,10 +163,3 @@ def test_an_abort_is_an_interruption_and_every_other_error_is_named() -> None:
     assert messages.read_last_turn(aborted).interrupted
     assert not messages.read_last_turn(failed).interrupted
     assert messages.read_last_turn(failed).unfinished == "APIError: over loaded"
-
-
-def test_a_prompt_of_a_file_alone_opens_a_turn() -> None:
-    asked = user("u2", {"type": "file"}, at=100)
-    turn = read(user("u1", text("old"), at=1), answer("a1", at=2), asked, answer("a2", at=110))
-
-    assert turn.prompts == ("[file]",)

@@ -29,14 +29,6 @@ def test_a_history_that_is_too_long_is_not_read(monkeypatch: pytest.MonkeyPatch)
     assert not messages.read_last_turn(b"[" + b" " * 20 + b"]").readable
 
 
-def test_of_more_messages_than_anybody_has_the_newest_are_read() -> None:
-    many = [user(str(number), text("go")) for number in range(wire.MESSAGES_LIMIT + 3)]
-    found = wire.decode_messages(json.dumps(many).encode())
-
-    assert found is not None
-    assert [found[0].info.id, found[-1].info.id] == ["3", str(wire.MESSAGES_LIMIT + 2)]
-
-
 def test_what_is_damaged_is_left_out_by_itself() -> None:
     turn = read(
         {"info": {"role": "user"}},
@@ -51,12 +43,6 @@ def test_what_is_damaged_is_left_out_by_itself() -> None:
     assert turn.prompts == ("go",)
     assert turn.last_message == "Done."
     assert [call.command for call in turn.calls] == ["make"]
-
-
-def test_half_characters_are_mended() -> None:
-    raw = json.dumps([user("u", text("cut \ud83d")), answer("a", text("Done."))]).encode()
-
-    assert messages.read_last_turn(raw).prompts == ("cut \ufffd",)
 
 
 def test_everything_is_bounded() -> None:

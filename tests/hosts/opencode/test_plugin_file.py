@@ -103,10 +103,6 @@ def test_the_real_files_make_every_command_and_a_judge_without_tools() -> None:
     assert setup["agent"][JUDGE_AGENT]["permission"] == {"*": "deny"}
 
 
-def test_the_same_installation_bakes_the_same_bytes(root: Path) -> None:
-    assert bake_plugin_from_root(root, OFFERS) == bake_plugin_from_root(root, OFFERS)
-
-
 @pytest.mark.parametrize(
     ("name", "text", "why"),
     [
@@ -132,12 +128,6 @@ def test_an_installation_that_is_not_whole_bakes_nothing_and_says_what_to_do(
     with pytest.raises(HostError, match=why) as caught:
         bake_plugin_from_root(root, OFFERS)
     assert caught.value.moves
-
-
-def test_a_text_that_is_no_utf_8_bakes_nothing(root: Path) -> None:
-    (root / "commands" / "goal.md").write_bytes(b"---\ndescription: \xff\n---\n")
-    with pytest.raises(HostError, match="cannot be read"):
-        bake_plugin_from_root(root, OFFERS)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=60))
@@ -179,10 +169,3 @@ def test_what_is_not_ours_is_not_taken_for_ours(tmp_path: Path, data: bytes) -> 
     path = tmp_path / "supervisor.js"
     path.write_bytes(data)
     assert identify_plugin_file(path) is None
-
-
-def test_a_link_to_a_file_of_ours_is_not_ours(root: Path, tmp_path: Path) -> None:
-    (tmp_path / "there.js").write_text(bake_plugin_from_root(root, OFFERS), encoding="utf-8")
-    link = tmp_path / "supervisor.js"
-    link.symlink_to(tmp_path / "there.js")
-    assert identify_plugin_file(link) is None

@@ -6,11 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
-from msgspec.structs import replace
 
 from sidecar.judging.backends.answer import answer_schema, schema_text
 from sidecar.judging.backends.prompt import build_judge_prompt
-from sidecar.judging.backends.services import AnthropicDialect, OpenAiDialect
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.settings import ModelPrice
 from support.fake_claude import CASE, COMPLETE
@@ -94,12 +92,6 @@ class TestRequests:
         assert "Object contains unknown field `verdict`" in again.last
         assert build_judge_prompt(CASE, TEXTS).case not in again.text
 
-    def test_an_endpoint_may_name_its_version_or_not(self) -> None:
-        for base in ("https://a", "https://a/v1"):
-            assert AnthropicDialect().url(base) == "https://a/v1/messages"
-        for base in ("https://a/v1", "https://a/v1/chat/completions"):
-            assert OpenAiDialect().url(base) == "https://a/v1/chat/completions"
-
     def test_the_schema_has_what_strict_services_want(self) -> None:
         def check(schema: Any) -> None:
             assert "type" in schema or "anyOf" in schema
@@ -155,30 +147,12 @@ class TestForms:
             *(False, False, False),
         ]
 
-    async def test_another_model_of_the_service_is_asked_in_the_strictest_form(
-        self, openai: ServiceWorld
-    ) -> None:
-        openai.replies(HttpErrorReply(400, message="response_format is not supported"), 2)
-        openai.says(RIGHT)
-        openai.says(RIGHT)
-        await openai.ask()
-        named = replace(openai.settings.judge.openai, model="b-model")
-        openai.settings = replace(openai.settings, judge=replace(openai.settings.judge, openai=named))
-        await openai.ask()
-        assert body(openai.model)["response_format"]["type"] == "json_schema"
-
     async def test_a_complaint_about_something_else_ends_it(self, service: ServiceWorld) -> None:
         service.replies(HttpErrorReply(400, message="your credit is too low"))
         said = await service.ask()
         assert isinstance(said, JudgeFailed)
         assert said.reason == "the model service does not take the request (400): your credit is too low"
         assert said.calls == 1
-
-    async def test_a_refusal_of_every_form_ends_it(self, service: ServiceWorld) -> None:
-        service.replies(HttpErrorReply(400, message="no output_config, no response_format"))
-        said = await service.ask()
-        assert isinstance(said, JudgeFailed)
-        assert said.calls == {"anthropic": 2, "openai": 3}[service.backend]
 
 
 class TestBills:
@@ -196,13 +170,6 @@ class TestBills:
         assert said.judgement.cents == (pytest.approx(13 * 3 + 5 * 3 + 2 * 15, rel=0.9) if price else None)
         if price:
             assert said.judgement.cents == pytest.approx((130_000 * 300 + 500_000 * 30 + 20_000 * 1500) / 1e6)
-
-    async def test_a_repair_is_paid_too(self, service: ServiceWorld) -> None:
-        service.says("{}")
-        service.says("{}")
-        said = await service.ask()
-        assert isinstance(said, JudgeFailed)
-        assert (said.tokens, said.calls, said.cents) == (246, 2, None)
 
 
 COMPLETIONS: Final = {

@@ -135,16 +135,6 @@ class TestProxies:
         assert proxy.asked.startswith(b"CONNECT model.invalid:443 HTTP/1.1\r\n")
         assert KEY.encode() not in proxy.asked
 
-    async def test_a_proxy_without_a_scheme_is_understood(self) -> None:
-        async with Proxy() as proxy:
-            assert "403" in await ask_elsewhere(https_proxy=proxy.url.removeprefix("http://"))
-
-    @pytest.mark.parametrize("exempt", ["*", "model.invalid", ".invalid"])
-    async def test_an_exempt_host_is_reached_without_it(self, exempt: str) -> None:
-        async with Proxy() as proxy:
-            await ask_elsewhere(https_proxy=proxy.url, no_proxy=exempt)
-        assert proxy.asked == b""
-
     async def test_our_own_environment_names_no_proxy(self, monkeypatch: pytest.MonkeyPatch) -> None:
         async with Proxy() as proxy:
             monkeypatch.setenv("https_proxy", proxy.url)
@@ -176,13 +166,6 @@ class TestTryingAgain:
         passing = FaultError("busy", status=429, passing=True, after=7.5)
         assert self.line()._again(passing) == 7.5  # noqa: SLF001 - what stamina is told
 
-    async def test_without_a_wish_the_policy_decides(self) -> None:
-        assert self.line()._again(FaultError("busy", status=529, passing=True)) is True  # noqa: SLF001
-
-    async def test_what_does_not_pass_is_not_tried_again(self) -> None:
-        for error in (FaultError("no"), ServiceError("no"), ValueError("no")):
-            assert self.line()._again(error) is False  # noqa: SLF001
-
     async def test_the_tries_of_a_question_are_three_without_the_test_mode(
         self, service: ServiceWorld
     ) -> None:
@@ -213,10 +196,6 @@ class TestTryingAgain:
     def test_a_date_is_counted_from_the_services_own(self, minute: str, seconds: float) -> None:
         date = "Mon, 02 Nov 2026 10:{}:00 GMT"
         assert parse_retry_after({"date": date.format("00"), "retry-after": date.format(minute)}) == seconds
-
-    def test_a_date_that_is_over_asks_for_nothing(self) -> None:
-        date = "Mon, 02 Nov 2026 {}:00:00 GMT"
-        assert parse_retry_after({"date": date.format("10"), "retry-after": date.format("09")}) == 0
 
 
 async def test_no_log_holds_a_key_or_a_case(service: ServiceWorld, caplog: pytest.LogCaptureFixture) -> None:

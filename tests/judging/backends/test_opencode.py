@@ -164,18 +164,6 @@ class TestAnswers:
         assert UNFIT in again
         assert "confidence" in again
 
-    async def test_an_answer_that_is_unfit_twice_is_none(self, host: FakeOpenCode) -> None:
-        host.says(UNFIT)
-        host.says(UNFIT)
-        said = await failure(host)
-        assert said.reason.startswith("the judge's answer was unfit twice: ")
-        assert (said.tokens, said.calls) == (246, 2)
-        assert said.cents == pytest.approx(200 * COST)
-
-    async def test_an_empty_answer_is_no_verdict(self, host: FakeOpenCode) -> None:
-        host.script(PROMPT, json.dumps({"info": {"id": "m", "role": "assistant"}, "parts": []}).encode())
-        assert (await failure(host)).reason == "the judge gave no verdict; it said: -"
-
     async def test_only_what_the_model_says_is_its_answer(self, host: FakeOpenCode) -> None:
         said = json.loads(reply(FIT))
         other = FIT.replace("complete", "incomplete")
@@ -187,12 +175,6 @@ class TestAnswers:
         host.script(PROMPT, json.dumps(said).encode())
         assert (await judged(host)).judgement.verdict == VERDICT
 
-    async def test_an_answer_in_several_parts_is_one(self, host: FakeOpenCode) -> None:
-        said = json.loads(reply(""))
-        said["parts"] += [{"type": "text", "text": FIT[:40]}, {"type": "text", "text": FIT[40:]}]
-        host.script(PROMPT, json.dumps(said).encode())
-        assert (await judged(host)).judgement.verdict == VERDICT
-
     async def test_parts_and_fields_of_later_versions_do_not_spoil_a_verdict(
         self, host: FakeOpenCode
     ) -> None:
@@ -201,23 +183,6 @@ class TestAnswers:
         said["parts"] += [{"type": "text", "text": None}, {"kind": "new"}, 7, {"type": "tool", "prompt": {}}]
         host.script(PROMPT, json.dumps(said).encode())
         assert (await judged(host)).judgement.verdict == VERDICT
-
-    async def test_half_a_character_does_not_spoil_a_verdict(self, host: FakeOpenCode) -> None:
-        host.script(PROMPT, reply(f"cut \ud83d {FIT}"))
-        assert (await judged(host)).judgement.verdict == VERDICT
-
-    @pytest.mark.parametrize("cost", [None, -1, 1e9, "much"], ids=["none", "negative", "huge", "mistyped"])
-    async def test_a_price_that_is_none_is_not_known(self, cost: object, host: FakeOpenCode) -> None:
-        host.says(FIT, cost=cost)
-        judgement = (await judged(host)).judgement
-        assert (judgement.cents, judgement.tokens) == (None, 123)
-
-    @pytest.mark.parametrize("tokens", [None, {}, "many", {"input": -5, "output": None}])
-    async def test_tokens_that_are_not_told_count_for_nothing(
-        self, tokens: object, host: FakeOpenCode
-    ) -> None:
-        host.says(FIT, tokens=tokens)
-        assert (await judged(host)).judgement.tokens == 0
 
     @pytest.mark.parametrize(
         "raw", [b"null", b"{}", b"[", b"7", b"\xff", b"[" * 100_000, b'{"info":7}', b'{"info":{},"parts":7}']

@@ -82,13 +82,6 @@ class TestFailures:
         assert failed.reason == "OpenCode made no session for the judge: no such folder"
         assert (failed.calls, failed.cents, host.calls) == (0, None, ["session.create"])
 
-    @pytest.mark.parametrize("raw", [b"null", b"{}", b"true", b"[", b"\xff", b'{"id":7}'])
-    async def test_a_session_without_a_name_is_none(self, raw: bytes, host: FakeOpenCode) -> None:
-        host.script("session.create", raw)
-        failed = await failure(host)
-        assert failed.reason.startswith("OpenCode made no session for the judge: ")
-        assert host.calls == ["session.create"]
-
     async def test_without_an_opencode_there_is_nobody_to_ask(self) -> None:
         said = await OpenCodeJudge(TEXTS).ask(CASE, {}, Settings())
         assert isinstance(said, JudgeFailed)
@@ -135,38 +128,6 @@ class TestTheEnd:
         question = asking(host)
         await happens(host.came(PROMPT))
         question.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await question
-        await settled()
-        assert host.calls == JUDGED
-        assert host.children == []
-
-    async def test_one_that_is_taken_back_while_the_session_is_made_leaves_no_trace(
-        self, host: FakeOpenCode
-    ) -> None:
-        made = host.holds("session.create")
-        question = asking(host)
-        await happens(host.came("session.create"))
-        question.cancel()
-        made.set()
-        with pytest.raises(asyncio.CancelledError):
-            await question
-        await settled()
-        assert host.calls[-1] == "session.delete"
-        assert PROMPT not in host.calls
-        assert host.children == []
-
-    @pytest.mark.parametrize("call", ["session.abort", "session.delete"])
-    async def test_whoever_is_in_a_hurry_while_it_is_put_away_leaves_no_trace_either(
-        self, call: str, host: FakeOpenCode
-    ) -> None:
-        host.says(FIT)
-        held = host.holds(call)
-        question = asking(host)
-        await happens(host.came(call))
-        question.cancel()
-        question.cancel()
-        held.set()
         with pytest.raises(asyncio.CancelledError):
             await question
         await settled()

@@ -11,9 +11,7 @@ from msgspec.structs import replace
 from servers.tools.core_room import CoreRoom, settled
 from servers.tools.desk import Desk, as_json
 from sidecar.kernel.effects import Continue
-from sidecar.kernel.log import RecordEntry
 from support.cases import (
-    KEY,
     PYTEST,
     edited,
     incomplete,
@@ -23,10 +21,9 @@ from support.cases import (
     talk,
     turn,
 )
-from support.fakes import ENVIRONMENT, command, prompt
+from support.fakes import ENVIRONMENT, command
 from support.scripted_gates import FAILED, PASSED
 
-SECRET = "hunter2-and-more"
 ROOM = 2_000 * 3.5
 """Bytes of 2,000 tokens, by the bound that the list of tools is measured with."""
 
@@ -93,26 +90,6 @@ async def test_whether_files_moved_since_is_told_where_it_can_be(desk: Desk) -> 
     assert "is not known" in await desk.text("evidence")
 
 
-async def test_without_kept_stops_the_lines_of_the_record_are_told(desk: Desk) -> None:
-    entry = RecordEntry(
-        at=desk.fakes.clock.now(),
-        event="stop",
-        decided="continue",
-        stage="gates",
-        tree="tree-1",
-        gates=("tests: failed",),
-        findings=("a_test.py:3: assertion removed",),
-        claims=("tests-pass: contradicted",),
-    )
-    desk.fakes.record.append(KEY, entry)
-    found = await desk.data("evidence")
-    assert [(fact["id"], fact["source"], fact["fact"]) for fact in found["facts"]] == [
-        ("R1", "gate", "tests: failed"),
-        ("R2", "change", "a_test.py:3: assertion removed"),
-        ("R3", "claim", "tests-pass: contradicted"),
-    ]
-
-
 async def test_much_evidence_is_bounded_and_what_speaks_against_comes_first(desk: Desk) -> None:
     calls = [ran(f"make part-{number}-" + "x" * 400, output="y" * 2000) for number in range(100)]
     failing = ran("make " + "z" * 300, 2, output="\u6f22" * 2000)
@@ -129,14 +106,6 @@ async def test_much_evidence_is_bounded_and_what_speaks_against_comes_first(desk
     assert len(answer.text.encode()) < ROOM
     assert f"{found['left_out']} more facts" in answer.text
     assert "... 72" in answer.text
-
-
-async def test_a_secret_in_the_journal_is_masked(desk: Desk) -> None:
-    await desk.fakes.tell(prompt(environment=ENVIRONMENT | {"DEPLOY_TOKEN": SECRET}))
-    await desk.ask("task_add", content=f"log in with {SECRET}")
-    await desk.ask("note_add", content=f"{SECRET} is refused", type="stuck")
-    answer = await desk.ask("evidence")
-    assert SECRET not in answer.text + str(as_json(answer.data))
 
 
 @pytest.mark.process

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -23,14 +22,11 @@ from support.cases import (
     incomplete,
     ran,
     session,
-    stopped,
     talk,
     turn,
 )
-from support.fakes import ENVIRONMENT, LIMIT, command
+from support.fakes import ENVIRONMENT, command
 from support.scripted_gates import FAILED
-
-SECRET = "hunter2-and-more"
 
 
 def use(desk: Desk, settings: Settings) -> None:
@@ -98,17 +94,6 @@ async def test_without_kept_stops_the_record_is_told(desk: Desk) -> None:
     assert stop["contradicted"] == ["tests-pass: contradicted"]
 
 
-async def test_a_secret_in_the_goal_or_in_a_reason_is_masked(desk: Desk) -> None:
-    desk.fakes.store.put(session(goal=goal(f"log in with {SECRET}")))
-    desk.fakes.record.append(
-        KEY, RecordEntry(at=0.0, event="stop", decided="continue", detail=SECRET, gates=(f"x: {SECRET}",))
-    )
-    environment = ENVIRONMENT | {"DEPLOY_TOKEN": SECRET}
-    await desk.fakes.tell(stopped(environment=environment, subagent=True))
-    for tool in ("explain", "evidence"):
-        assert SECRET not in str(await desk.data(tool)) + await desk.text(tool)
-
-
 # --- every way to end ---------------------------------------------------------------------------------------
 
 
@@ -123,16 +108,6 @@ async def test_every_way_to_end_has_its_words(desk: Desk, decided: str) -> None:
         said = real_words().say(f"explain-{decided}", seconds=seconds, why="because", stage="rules")
         assert text.startswith(said)
     assert "$" not in text
-
-
-async def test_an_interrupted_stop_is_explained(desk: Desk) -> None:
-    desk.fakes.judge.hold()
-    judging = asyncio.create_task(desk.fakes.supervisor.tell(stopped()))
-    await asyncio.wait_for(desk.fakes.judge.asked.wait(), LIMIT)
-    judging.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await judging
-    assert "it was interrupted (the host let go)" in await desk.text("explain")
 
 
 async def test_a_skipped_stop_is_explained_and_that_of_a_helper_is_passed_over(desk: Desk) -> None:

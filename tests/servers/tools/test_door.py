@@ -39,13 +39,6 @@ async def test_a_person_means_the_session_seen_last_in_the_folder(desk: Desk, do
     assert [task.content for task in desk.journal.tasks] == ["one"]
 
 
-async def test_a_person_may_call_for_any_session_by_its_id(desk: Desk, door: ToolsHandler) -> None:
-    desk.fakes.store.save(session(key=SessionKey("opencode", "s2"), project="/elsewhere"))
-    found = await asked(door, name="note_add", arguments={"content": "x", "type": "tip"}, session="s2")
-    assert found["refused"] is False
-    assert desk.journal.notes == ()
-
-
 async def test_a_folder_without_a_session_is_told_what_to_do(door: ToolsHandler) -> None:
     with pytest.raises(BadInputError, match=r"/elsewhere.*--session"):
         await asked(door, name="task_list", project="/elsewhere")
@@ -97,14 +90,6 @@ async def test_from_an_agents_shell_nothing_is_made_to_run(desk: Desk, door: Too
         assert found["refused"] is True
         assert "nobody could be asked" in found["text"]
     assert desk.fakes.gates.deadlines == []
-
-
-async def test_every_tool_is_listed_with_whether_it_is_on(desk: Desk, door: ToolsHandler) -> None:
-    desk.on = ("core",)
-    found = msgspec.json.decode(await door.list(Raw(b"{}"), NOBODY))
-    assert [one["offer"]["name"] for one in found] == [tool.name for tool in desk.tools]
-    on = {one["offer"]["toolset"]: one["on"] for one in found}
-    assert on == {"core": True, "journal": False, "tdd": False, "loop": False, "governance": False}
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from servers.tools.desk import Desk, real_words
+from servers.tools.desk import real_words
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author
 from sidecar.kernel.session import Session
@@ -22,7 +22,6 @@ from sidecar.servers.tools.tool import (
     RefusalError,
     ToolAnswer,
     ToolInvocation,
-    UnknownToolError,
     clip_printable,
 )
 from sidecar.servers.tools.toolbox import Toolbox
@@ -74,12 +73,6 @@ async def test_a_caller_at_work_in_the_project_or_above_it_reaches_its_session(p
     caller = Caller(project=project)
     answer = await box(seen).call("echo", {"session": KEY.id}, caller)
     assert answer.data == Gives("agent s1 ")
-
-
-@pytest.mark.parametrize("project", ["/home/user/projects", f"{PROJECT}-2", "/elsewhere", "relative"])
-async def test_a_caller_at_work_elsewhere_does_not(project: str) -> None:
-    with pytest.raises(RefusalError, match="another project"):
-        await box(seen).call("echo", {"session": KEY.id}, Caller(project=project))
 
 
 async def test_a_list_or_an_object_may_come_as_a_text_of_json_and_a_text_stays_a_text() -> None:
@@ -136,11 +129,6 @@ async def test_a_fault_of_ours_and_a_cancelling_are_no_refusals(error: BaseExcep
 
     with pytest.raises(type(error)):
         await box(work).call("echo", {}, CALLER)
-
-
-async def test_an_unknown_tool_is_no_refusal_but_a_fault_of_the_client(desk: Desk) -> None:
-    with pytest.raises(UnknownToolError, match=r"^stat us"):
-        await desk.toolbox.call("stat\nus" + "x" * 1_000_000, {}, CALLER)
 
 
 def test_every_rule_of_the_journal_has_its_words() -> None:

@@ -18,10 +18,8 @@ from sidecar.kernel import governance as forms
 from sidecar.kernel.audit import Mode
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.governance import (
-    Analysis,
     AnalyzeInput,
     ConductInput,
-    ErrorAction,
     ErrorType,
     FinalDecision,
     GovernedPhase,
@@ -402,18 +400,6 @@ async def test_without_workers_the_calling_agent_does_the_work_by_the_same_schem
     assert room.workers.tasks == []
 
 
-async def test_what_the_caller_passes_is_compared_and_the_audit_counts(room: Room) -> None:
-    governance = room.governance(*GOOD)
-    begun = AnalyzeInput(problem_statement="sub is missing")
-    lock = (await call(governance, room.caller, GovernedPhase.ANALYZE, "new", begun)).context_lock_id
-    other = msgspec.convert(ANALYSIS | {"risks": ["none of it is true"]}, Analysis)
-    outcome = await call(governance, room.caller, GovernedPhase.PLAN, lock, PlanInput(analysis=other))
-    assert outcome.error is not None
-    assert (outcome.error.type, outcome.error.action) == (ErrorType.INPUT_DIFFERS, ErrorAction.CONTINUE)
-    assert (outcome.payload is not None, governance.work(lock).stage) == (True, Stage.PLANNED)
-    assert "none of it is true" not in room.workers.tasks[1].prompt
-
-
 def read(place: Path) -> bytes:
     """Return what git keeps in a file."""
     return zlib.decompress(place.read_bytes())
@@ -456,27 +442,3 @@ async def test_secrets_reach_neither_a_worker_nor_the_audit(room: Room) -> None:
     for told in (str(prompts), msgspec.json.encode(room.governance().entries(work.lock)).decode()):
         assert ("hunter2" in told, "TOKEN = " in told) == (False, True)
     assert "hunter2-and-more" in (room.project / "calc.py").read_text(), "what is delivered is not masked"
-
-
-@pytest.mark.parametrize(
-    ("settings", "mode", "why"),
-    [
-        ("enabled = false", None, "governance-disabled"),
-        ('modes = ["safe"]\ndefault_mode = "safe"', Mode.FAST, "governance-mode-off"),
-        ('default_mode = "safe"', None, ""),
-    ],
-)
-async def test_the_settings_say_which_phase_may_run_in_which_mode(
-    room: Room, monkeypatch: pytest.MonkeyPatch, settings: str, mode: Mode | None, why: str
-) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(room.config))
-    lay_out(room.config, {"supervisor/config.toml": f"[governance.phase.analyze]\n{settings}\n"})
-    governance, begun = room.governance(*GOOD), AnalyzeInput(problem_statement="sub is missing")
-    request = PhaseRequest(phase=GovernedPhase.ANALYZE, lock="new", given=begun, mode=mode)
-    if why:
-        with pytest.raises(ToolRuleError, match=why):
-            await governance.run(request, room.caller, lambda _: None)
-        assert governance.works() == ()
-        return
-    await governance.run(request, room.caller, lambda _: None)
-    assert [work.mode for work in governance.works()] == ["safe"]

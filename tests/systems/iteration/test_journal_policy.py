@@ -62,13 +62,6 @@ def test_tasks_are_added_in_their_order_with_ids_that_count_on() -> None:
     assert (tip.id, third.id) == ("N3", "T4")
 
 
-def test_one_bad_task_keeps_all_of_them_out() -> None:
-    values = refused(
-        "journal-empty-text", rules.add_tasks, Journal(), [("one", REMAINING), (" \n", REMAINING)]
-    )
-    assert values == {"what": "task 2"}
-
-
 def test_no_task_at_all_is_refused() -> None:
     refused("journal-no-tasks", rules.add_tasks, Journal(), [])
 
@@ -108,11 +101,6 @@ def test_a_text_is_kept_without_what_a_screen_obeys_or_hides(given: str, kept: s
     assert task.content == (given if kept is None else kept)
 
 
-@pytest.mark.parametrize("text", ["", " \t\n", NEWS, "\u200d\u200c", "\u3000\u00a0"])
-def test_a_text_in_which_nothing_is_to_be_seen_is_empty(text: str) -> None:
-    refused("journal-empty-text", planned, text)
-
-
 @pytest.mark.parametrize("length", [rules.MAX_TEXT_LENGTH + 1, 1_000_000])
 def test_a_text_that_is_too_long_is_refused_with_its_length(length: int) -> None:
     for use in (
@@ -137,16 +125,6 @@ def test_an_unknown_id_is_refused_with_those_that_are_known(ident: str) -> None:
     assert values["known"] == "T1, T2"
     assert len(values["id"]) <= rules.SHORT_TEXT_LENGTH
     assert values["id"].isprintable()
-
-
-def test_of_many_tasks_a_refusal_names_the_newest() -> None:
-    assert refused("journal-unknown-task", rules.find_task, Journal(), "T1")["known"] == "none"
-    many = planned(*["x"] * 30)
-    assert refused("journal-unknown-task", rules.find_task, many, "T31")["known"].split(", ")[-1] == "T30"
-    assert (
-        len(refused("journal-unknown-task", rules.find_task, many, "T31")["known"].split(", "))
-        == rules.MAX_TASKS_NAMED
-    )
 
 
 # --- what comes next ---
@@ -199,11 +177,6 @@ def test_a_cycle_is_refused_and_shown() -> None:
     assert refused("journal-cycle", after, journal, "T1", "t1") == {"path": "T1 -> T1"}
 
 
-def test_a_dependency_named_twice_is_one() -> None:
-    once = after(planned("T1", "T2"), "T1", "T2")
-    assert after(once, "T1", "t2") == once
-
-
 def test_a_dependency_on_what_is_not_there_is_refused() -> None:
     refused("journal-unknown-task", after, planned("T1"), "T1", "T2")
     refused("journal-unknown-task", after, planned("T1"), "T2", "T1")
@@ -238,28 +211,12 @@ def test_where_every_task_depends_on_all_before_it_a_cycle_is_still_found() -> N
 # --- summaries and the end ---
 
 
-def test_without_a_loop_each_summary_is_an_iteration_of_its_own() -> None:
-    journal = Journal()
-    for number in (1, 2, 3):
-        journal, made = rules.add_iteration_summary(journal, f"the {number}.", float(number))
-        assert made.iteration == number
-    assert [one.content for one in journal.summaries] == ["the 1.", "the 2.", "the 3."]
-
-
 def test_a_later_summary_of_an_iteration_replaces_the_one_before() -> None:
     journal = rules.begin_next_iteration(Journal())
     journal, _ = rules.add_iteration_summary(journal, "half of it", 1.0)
     journal, _ = rules.add_iteration_summary(journal, "all of it", 2.0)
     journal, _ = rules.add_iteration_summary(rules.begin_next_iteration(journal), "more", 3.0)
     assert [(one.iteration, one.content) for one in journal.summaries] == [(1, "all of it"), (2, "more")]
-
-
-def test_a_loop_that_begins_later_replaces_no_summary_from_before() -> None:
-    journal, _ = rules.add_iteration_summary(Journal(), "before the loop", 1.0)
-    journal = rules.begin_next_iteration(journal)
-    journal, made = rules.add_iteration_summary(journal, "in the loop", 2.0)
-    assert made.iteration == journal.iteration == 2
-    assert len(journal.summaries) == 2
 
 
 def test_of_too_many_summaries_the_oldest_goes() -> None:

@@ -12,7 +12,6 @@ from sidecar.systems.iteration.output import (
     LINE_LENGTH,
     MASKED_LENGTH,
     SHOWN_AT_ONCE,
-    SHOWN_PER_S,
     AgentOutput,
 )
 
@@ -76,25 +75,6 @@ def test_a_flood_is_counted_instead_of_shown_and_costs_little(agent: Listener) -
     assert agent.output.close().endswith("def\nthe end\n")
     assert re.fullmatch(r"\[\.\.\. [\d,]+ lines left out \.\.\.\]", agent.lines[-2])
     assert agent.lines[-1] == "the end"
-
-
-def test_after_a_flood_lines_are_shown_again_when_there_is_room_for_more_than_one(agent: Listener) -> None:
-    agent.output.feed(f"{'x' * 1000}\n" * 400)
-    shown = len(agent.lines)
-    for _ in range(10):
-        agent.at += 0.05
-        agent.output.feed("y\n")
-    assert len(agent.lines) == shown
-    agent.at += 1.0
-    agent.output.feed("z\n")
-    assert len(agent.lines) == shown + 2
-
-
-def test_a_steady_agent_is_shown_for_hours(agent: Listener) -> None:
-    for _ in range(1000):
-        agent.at += 1.0
-        agent.output.feed(f"{'z' * 1000}\n" * (SHOWN_PER_S // 1001))
-    assert len(agent.lines) == 1000 * (SHOWN_PER_S // 1001)
 
 
 def test_one_endless_line_is_cut_once(agent: Listener) -> None:

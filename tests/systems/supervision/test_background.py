@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sidecar.kernel.effects import RestReason
-from support.cases import PYTEST, complete, judged, said, session, stopped, task, turn, with_goal
+from support.cases import complete, judged, said, session, stopped, task, turn, with_goal
 from support.play import World, play
 
 ACHIEVED = World(judge=judged(complete()))
@@ -22,21 +22,6 @@ def test_a_task_defers_one_stop_only() -> None:
     first = play(with_goal(), stop=stopped(background=(task("server"),)))
     second = play(first.session, ACHIEVED, stop=stopped(background=(task("server"),)))
     assert second.rest.reason is RestReason.ACHIEVED
-
-
-def test_another_task_defers_once_more_and_is_named_alone() -> None:
-    first = play(with_goal(), stop=stopped(background=(task("b1"),)))
-    second = play(first.session, stop=stopped(background=(task("b1"), task("b2"))))
-    assert (second.rest.reason, second.rest.detail) == (
-        RestReason.BACKGROUND,
-        "judged when they end: task b2",
-    )
-    third = play(second.session, ACHIEVED, stop=stopped(background=(task("b1"), task("b2"))))
-    assert third.rest.reason is RestReason.ACHIEVED
-
-
-def test_background_work_defers_without_a_goal_too() -> None:
-    assert play(session(), stop=stopped(background=(task("b1"),))).rest.reason is RestReason.BACKGROUND
 
 
 def test_a_deferred_message_does_not_count_as_judged() -> None:
@@ -68,17 +53,6 @@ def test_a_headless_agent_that_was_not_reached_is_told_again() -> None:
     before = session(goal=with_goal().goal, pending=said())
     played = play(before, stop=stopped(background=(task("b1"),), headless=True))
     assert played.kind == "background-headless"
-
-
-def test_a_headless_session_without_a_goal_is_judged_at_once() -> None:
-    played = play(session(), stop=stopped(background=(task("b1"),), headless=True))
-    assert played.rest.reason is RestReason.CLEAN
-
-
-def test_a_task_that_is_left_running_keeps_no_gate_from_deciding() -> None:
-    before = session(goal=with_goal("all tests pass").goal, waited_for=("server",))
-    played = play(before, World(runner=PYTEST), stop=stopped(background=(task("server"),)))
-    assert played.rest.reason is RestReason.ACHIEVED
 
 
 def test_a_headless_agent_is_told_of_work_that_it_began_after_it_was_sent_back() -> None:

@@ -77,11 +77,6 @@ async def test_any_other_answer_goes_without_words_for_a_model(fakes: Fakes) -> 
     assert codec.encoded == [(b"raw", NoReply(), "")]
 
 
-async def test_an_unknown_host_is_refused_with_those_that_are_known(fakes: Fakes) -> None:
-    with pytest.raises(BadInputError, match=r"^unknown host 'x{40}'; known: claude-code, opencode$"):
-        await handle(fakes, Codec(prompt()), host="x" * 1000)
-
-
 async def test_an_event_that_cannot_be_read_reaches_nobody(fakes: Fakes) -> None:
     with pytest.raises(BadInputError, match="no event"):
         await handle(fakes, Refusing(prompt()))

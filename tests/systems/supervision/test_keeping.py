@@ -34,13 +34,6 @@ SECRET = "hunter2-and-more"
 WITH_SECRET = ENVIRONMENT | {"DEPLOY_TOKEN": SECRET}
 
 
-class FailingKept(MemoryStopHistory):
-    """Stops on a disk that is full."""
-
-    def keep(self, stop: RecordedStop) -> None:  # noqa: ARG002 - the port's
-        raise OSError(28, "No space left on device")
-
-
 class SlowKept(MemoryStopHistory):
     """Stops on a disk that takes its time."""
 
@@ -98,13 +91,6 @@ async def test_nothing_is_kept_where_the_user_does_not_want_it(fakes: Fakes) -> 
     assert await settled(fakes) == ()
 
 
-@pytest.mark.parametrize("fields", [{"ours": True}, {"subagent": True}, {"read_only": True}])
-async def test_a_stop_whose_turn_nobody_read_is_not_kept(fakes: Fakes, fields: dict[str, bool]) -> None:
-    fakes.transcripts.script(turn())
-    await fakes.tell(stopped(**fields))
-    assert await settled(fakes) == ()
-
-
 async def test_a_stop_that_took_too_long_is_not_kept(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
     fakes.store.save(with_goal())
     fakes.judge.hold()
@@ -137,12 +123,3 @@ async def test_the_host_does_not_wait_for_a_stop_to_be_kept() -> None:
     assert fakes.stop_history.last(PROJECT, 20).stops == ()
     slow.free.set()
     assert len(await settled(fakes)) == 1
-
-
-async def test_what_cannot_be_kept_is_logged_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
-    fakes = Fakes(kept=FailingKept())
-    fakes.transcripts.script(turn(message="Shall I continue?"))
-    sent = await fakes.sent_back()
-    assert await settled(fakes) == ()
-    assert "the stop could not be kept: [Errno 28] No space left on device" in caplog.text
-    assert "kept" not in sent.note

@@ -76,27 +76,6 @@ async def test_a_ruling_on_a_state_that_is_gone_is_not_given(fakes: Fakes) -> No
     assert (fakes.goal().condition, fakes.state().pending) == ("another one", None)
 
 
-async def test_a_ruling_on_a_session_that_was_forgotten_does_not_bring_it_back(fakes: Fakes) -> None:
-    running = await judging(fakes)
-    fakes.store.forget(KEY)
-    fakes.judge.released.set()
-    answer = await running
-    assert isinstance(answer, Rest)
-    assert fakes.store.load(KEY) is None
-
-
-async def test_what_events_change_is_applied_to_what_somebody_else_saved(fakes: Fakes) -> None:
-    meanwhile(fakes, with_goal("another one"))
-    await fakes.tell(prompt(human=False))
-    assert (fakes.goal().condition, fakes.state().active_since) == ("another one", fakes.clock.now())
-
-
-async def test_a_command_is_carried_out_on_what_somebody_else_saved(fakes: Fakes) -> None:
-    meanwhile(fakes, replace(with_goal("another one"), retry=9))
-    assert not (await fakes.reply(command("pause"))).refused
-    assert (fakes.goal().condition, fakes.goal().status, fakes.state().retry) == ("another one", "paused", 9)
-
-
 async def test_a_command_that_somebody_is_always_ahead_of_is_refused(fakes: Fakes) -> None:
     meanwhile(fakes, *(replace(with_goal(), retry=number) for number in range(1, 9)))
     reply = await fakes.reply(command("pause"))

@@ -19,7 +19,6 @@ from support.cases import (
     said,
     session,
     stopped,
-    talk,
     turn,
     with_goal,
 )
@@ -70,18 +69,6 @@ def test_a_continuation_without_a_goal_counts_towards_the_unasked_ones() -> None
     assert settled == session(goal=goal(status=GoalStatus.ACHIEVED), unasked=2)
 
 
-@pytest.mark.parametrize(("calls", "streak"), [(0, 2), (1, 0), (9, 0)])
-def test_a_tool_call_after_the_arrival_ends_the_streak(calls: int, streak: int) -> None:
-    settled, _ = settle_continuation(
-        PENDING, turn(arrived=("abc123",), calls_since_arrival=calls), continued=True
-    )
-    assert settled.streak == streak
-
-
-def test_a_lost_continuation_leaves_the_streak_as_it_was() -> None:
-    assert settle_continuation(PENDING, turn(), continued=False)[0].streak == 1
-
-
 @pytest.mark.parametrize(
     "seen",
     [
@@ -93,11 +80,6 @@ def test_a_lost_continuation_leaves_the_streak_as_it_was() -> None:
 )
 def test_it_is_charged_even_where_the_stop_itself_is_let_go(seen: Turn) -> None:
     assert play(PENDING, World(turn=seen)).goal.spent.continuations == 3
-
-
-def test_it_is_charged_even_where_no_verdict_could_be_had() -> None:
-    played = play(PENDING, World(turn=turn(arrived=("abc123",)), judge=UNREACHABLE))
-    assert (played.goal.spent.continuations, played.goal.lifetime) == (3, 3)
 
 
 def test_a_lost_answer_is_given_anew_to_the_same_message() -> None:
@@ -125,10 +107,6 @@ def test_ids_are_short_and_new_for_every_continuation_of_every_session() -> None
     ids = {new_continuation_id(session(serial=serial)) for serial in range(100)}
     assert len(ids) == 100
     assert all(len(number) == 6 and int(number, 16) >= 0 for number in ids)
-
-
-def test_a_human_prompt_between_does_not_hide_that_it_arrived() -> None:
-    assert play(PENDING, World(turn=talk(arrived=("abc123",)), judge=UNREACHABLE)).goal.lifetime == 3
 
 
 def test_a_stop_that_is_told_again_does_not_make_an_unsaid_continuation_arrive() -> None:

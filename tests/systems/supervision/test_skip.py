@@ -96,20 +96,6 @@ def test_the_reason_why_supervisor_is_off_is_in_the_detail() -> None:
     assert play(with_goal(), off="off for you").rest == Rest(reason=RestReason.OFF, detail="off for you")
 
 
-@pytest.mark.parametrize("status", sorted(set(GoalStatus) - {GoalStatus.ACTIVE, GoalStatus.PAUSED}))
-def test_talk_after_a_goal_has_come_to_rest_is_only_talk(status: GoalStatus) -> None:
-    assert play(with_goal(status=status), World(turn=talk())).rest.reason is RestReason.TALK
-
-
-@pytest.mark.parametrize(
-    "call",
-    [called(ToolAction.READ), called(ToolAction.TODO), called(ToolAction.ASK), called(ToolAction.OTHER)],
-    ids=lambda call: str(call.doing),
-)
-def test_looking_around_is_only_talk(call: Any) -> None:
-    assert play(session(), World(turn=turn(call))).rest.reason is RestReason.TALK
-
-
 @pytest.mark.parametrize(
     "call", [edited(), ran("ls"), called(ToolAction.DELEGATE)], ids=lambda c: str(c.doing)
 )
@@ -125,12 +111,6 @@ def test_a_question_that_was_answered_holds_nothing_up() -> None:
 def test_a_message_without_an_id_is_never_taken_for_one_judged_before() -> None:
     played = play(session(judged=""), World(turn=turn(last_message_id="")))
     assert played.rest.reason is RestReason.CLEAN
-
-
-def test_the_same_text_under_another_id_is_another_message() -> None:
-    played = play(session(judged="m1"), World(turn=turn(last_message_id="m2")))
-    assert played.rest.reason is RestReason.CLEAN
-    assert played.session.judged == "m2"
 
 
 def test_a_message_is_judged_once() -> None:

@@ -12,13 +12,10 @@ from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.session import Session
 from sidecar.kernel.turn import Turn
 from support.cases import (
-    TREE,
-    edited,
     goal,
     incomplete,
     judged,
     ran,
-    said,
     session,
     todos,
     turn,
@@ -115,27 +112,10 @@ def test_other_words_and_calls_move_nothing() -> None:
     assert second_stop(SAME, world).session.stalls == 1
 
 
-def test_other_missing_points_are_no_stall() -> None:
-    first = play(with_goal(), World(judge=judged(incomplete("a"))))
-    for missing, stalls in (("a", 1), ("b", 0)):
-        world = World(turn=seen_after(first.session, 2), judge=judged(incomplete(missing)))
-        assert play(first.session, world).session.stalls == stalls
-
-
 def test_a_continuation_that_never_arrived_could_move_nothing_and_is_no_stall() -> None:
     first = play(with_goal(), World(judge=judged(incomplete())))
     lost = World(turn=turn(last_message_id="m2"), judge=judged(incomplete()))
     assert play(first.session, lost).session.stalls == 0
-
-
-def test_movement_between_starts_the_count_anew() -> None:
-    before = with_goal()
-    for count, tree in enumerate(["a", "a", "a", "b", "b", "b"]):
-        world = World(turn=seen_after(before, count), tree=tree, judge=judged(incomplete()))
-        played = play(before, world)
-        assert played.session.pending is not None
-        before = played.session
-    assert played.session.stalls == 2
 
 
 def test_the_agent_is_told_how_often_nothing_moved() -> None:
@@ -159,15 +139,3 @@ def test_seven_continuations_in_a_row_without_a_tool_call_stall_the_goal_before_
     count, played = rounds_without_a_tool_call(session(goal=goal(), retry=100), "goal")
     assert (count, played.goal.status) == (7, GoalStatus.STALLED)
     assert "7 continuations tried, no tool call in the last 7" in played.rest.detail
-
-
-def test_without_a_goal_the_hosts_cap_is_respected_too() -> None:
-    count, played = rounds_without_a_tool_call(session(retry=100), "none")
-    assert (count, played.rest.reason) == (7, RestReason.UNASKED_SPENT)
-
-
-def test_a_tool_call_between_keeps_the_hosts_cap_away() -> None:
-    before = session(goal=goal(), retry=100, streak=6, pending=said())
-    world = World(turn=turn(edited(), arrived=("abc123",)), tree=TREE, judge=judged(incomplete()))
-    played = play(before, world)
-    assert (played.session.streak, played.kind) == (0, "incomplete")

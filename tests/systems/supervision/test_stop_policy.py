@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sidecar.kernel.effects import AskJudge, Effect, ReadProjectState, ReadTurn, Rest, RestReason, RunGates
 from sidecar.kernel.events import GatesRan
 from sidecar.kernel.gate import Outcome
-from sidecar.kernel.goal import GoalSpending, GoalStatus
+from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.settings import GateSettings, JudgeSettings, Settings
 from sidecar.systems.supervision.policy.stop import advance_inquiry
@@ -109,22 +109,6 @@ def test_in_shadow_mode_it_says_what_it_would_have_said_and_says_nothing(world: 
     assert played.goal.status is GoalStatus.ACTIVE
 
 
-def test_in_shadow_mode_nothing_is_sent_back_without_a_goal_either() -> None:
-    assert play(session(), World(turn=LIE), settings=SHADOW).rest.reason is RestReason.SHADOW
-
-
-def test_in_shadow_mode_a_goal_is_judged_all_the_same() -> None:
-    played = play(with_goal(), World(judge=judged(complete())), settings=SHADOW)
-    assert played.goal.status is GoalStatus.ACHIEVED
-
-
-def test_in_shadow_mode_other_limits_still_end_a_goal() -> None:
-    before = with_goal(spent=GoalSpending(tokens=10**6))
-    assert (
-        play(before, World(judge=judged(incomplete())), settings=SHADOW).goal.status is GoalStatus.EXHAUSTED
-    )
-
-
 @pytest.mark.parametrize(
     "of",
     [session(), session(goal=goal(status=GoalStatus.CLEARED))],
@@ -166,16 +150,6 @@ def test_where_only_the_user_can_go_on_a_goal_that_holds_is_achieved_all_the_sam
     stop = turn(edited(), REFUSED, message=LACKS)
     played = play(with_goal("all tests pass"), World(turn=stop, runner=PYTEST))
     assert played.goal.status is GoalStatus.ACHIEVED
-
-
-def test_without_a_goal_a_failing_gate_does_not_nag_who_waits_for_the_user() -> None:
-    gates = Settings(gates=GateSettings(without_goal=True))
-    must = replace(PYTEST, required=True, approved=True)
-    stop = turn(edited(), REFUSED, message=LACKS)
-    played = play(session(), World(turn=stop, gates=(must,), outcomes=RED), settings=gates)
-    assert played.rest.reason is RestReason.CLEAN
-    nagged = play(session(), World(turn=turn(), gates=(must,), outcomes=RED), settings=gates)
-    assert nagged.sent_back.feedback.kind == "gates-failed"
 
 
 @pytest.mark.parametrize("aims", [True, False])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from sidecar.kernel.effects import RestReason
-from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.verdict import Verdict
 from support.cases import (
@@ -113,21 +111,6 @@ def test_a_judge_that_cannot_be_reached_leaves_the_goal_active_and_says_so() -> 
     )
 
 
-def test_a_judge_that_cannot_be_reached_does_not_hide_what_is_known() -> None:
-    left = IntegrityFinding(
-        change=CheckChange.EXPECTATION_CHANGED,
-        weight=FindingSeverity.SHOWN,
-        file="test_a.py",
-        line=0,
-        after="3 == 1",
-    )
-    world = World(gates=(replace(PYTEST, approved=True),), findings=(left,), judge=UNREACHABLE)
-    played = play(with_goal(), world)
-    known = "`pytest -q` passed; test_a.py: as it was when the work began, it fails on the new code: 3 == 1"
-    assert played.rest.note.splitlines()[1:] == [f"Known: {known}.", "Type: supervisor doctor"]
-    assert played.goal.unjudged == f"no backend can be reached (known: {known})"
-
-
 def test_a_failed_command_of_the_agent_is_no_evidence_that_the_goal_holds() -> None:
     assert rule(complete("E1")).rest.reason is RestReason.UNJUDGED
 
@@ -151,12 +134,6 @@ def test_judging_is_charged_to_the_goal_whatever_the_verdict(verdict: Verdict) -
     assert (spent.judge_tokens, spent.judge_cents) == (10, 0.5)
 
 
-def test_judging_without_an_active_goal_is_charged_to_none() -> None:
-    before = with_goal(status=GoalStatus.ACHIEVED)
-    world = World(turn=turn(message="All tests pass."), judge=judged(complete(), tokens=10))
-    assert play(before, world).session.goal == before.goal
-
-
 SUSPICIOUS = turn(ran("./deploy", 2), edited(), message="Alle Tests laufen durch.")
 """No wording but the English decides."""
 UNASKED: list[tuple[Verdict, str | RestReason]] = [
@@ -177,13 +154,3 @@ def test_without_a_goal_a_verdict_on_a_suspicion_decides_and_bothers_nobody(
     assert played.kind == kind
     if kind != "error-walked-away":
         assert (played.rest.note, played.rest.alarm) == ("", False)
-
-
-def test_without_a_goal_a_judge_that_cannot_be_reached_lets_the_agent_rest() -> None:
-    played = play(session(), World(turn=SUSPICIOUS, judge=UNREACHABLE), settings=ASKING)
-    assert (played.rest.reason, played.rest.note) == (RestReason.UNJUDGED, "")
-
-
-def test_without_a_goal_no_model_is_asked_unless_the_user_wants_it() -> None:
-    played = play(session(), World(turn=SUSPICIOUS))
-    assert (played.rest.reason, played.case) == (RestReason.CLEAN, None)

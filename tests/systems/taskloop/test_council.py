@@ -27,7 +27,7 @@ from sidecar.wiring.headless import build_loop_services, build_workers
 from sidecar.workers.ports import Workers, WorkerTask
 from support.cases import KEY, session
 from support.fakes import Fakes, prompt
-from support.git_projects import commit_all, everything, git, repository
+from support.git_projects import commit_all, everything, repository
 from support.memory_stores import FixedConfiguration, MemorySpending
 from support.worker_agents import LIMIT_S, ScriptedWorkers
 
@@ -142,26 +142,6 @@ async def test_five_perspectives_are_asked_alone_and_the_proposals_weighed(room:
     assert {task.model for task in room.workers.tasks} == {"large"}
 
 
-async def test_each_has_a_copy_with_the_history_and_what_it_writes_is_dropped(room: Room) -> None:
-    (room.project / "a.txt").write_text("an attempt\n")
-    seen = list[tuple[str, str]]()
-
-    def looks(folder: Path) -> None:
-        seen.append((git(folder, "log", "--format=%s"), git(folder, "diff", "--stat", "HEAD")))
-        (folder / "calc.py").write_text("")
-        git(folder, "commit", "--quiet", "--all", "--message=mine")
-
-    room.before = everything(room.project)
-    room.answers = dict.fromkeys(MEMBERS, looks)
-    await room.meet()
-
-    assert len(seen) == 5
-    for history, changes in seen:
-        assert history == "divides\nfirst\n"
-        assert "a.txt | 2 +-" in changes
-        assert "calc.py" not in changes
-
-
 @pytest.mark.proves("the loop")
 async def test_one_agent_in_turn_is_told_the_case_once(room: Room) -> None:
     councils = await room.councils()
@@ -204,13 +184,6 @@ async def test_fewer_than_three_decide_nothing_and_each_reason_is_said(room: Roo
     assert (room.loop.state, room.loop.proposals) == (LoopState.ACTIVATING_BUG_COUNCIL, ())
 
 
-async def test_where_three_can_no_longer_be_had_nobody_further_begins(room: Room) -> None:
-    room.answers |= dict.fromkeys(MEMBERS[:3], "no")
-    met = await room.meet(limits=WorkerSettings(parallel=1))
-    assert "too many others have failed" in met.left_out[-1][1]
-    assert len(room.workers.tasks) == 3
-
-
 @pytest.mark.proves("the loop")
 async def test_money_stops_further_members(room: Room) -> None:
     """Each is estimated at 6.6 cents and takes 0.2: beside two at work there is no room for a third."""
@@ -228,12 +201,6 @@ async def test_money_stops_further_members(room: Room) -> None:
     assert "not begun: " in met.left_out[0][1]
     await room.meet(**settings, loop=enough)
     assert len(room.loop.proposals) == 5
-
-
-async def test_with_no_known_price_what_others_took_counts(room: Room) -> None:
-    assert (await room.councils()).estimate(room.session).cents is None
-    await room.meet(limits=WorkerSettings(parallel=1), loop=LoopSettings(max_cents=0.5))
-    assert len(room.loop.proposals) == 3
 
 
 def play(room: Room, body: str) -> tuple[Workers, WorkerSettings]:

@@ -214,17 +214,6 @@ def test_a_task_goes_on_where_it_was_whatever_was_done_in_between() -> None:
     assert (again.tier, again.iteration, again.consecutive_failures) == (Tier.MEDIUM, 2, 0)
 
 
-def test_a_council_that_was_left_undecided_is_called_again() -> None:
-    loop = started(complexity=14)
-    for number in range(2):
-        loop = failed(loop, number).loop
-    assert loop.state is LoopState.ACTIVATING_BUG_COUNCIL
-    again = start_task(start_session(end(loop), "c", *BUG), "T1", "a", 14, LIMITS)
-
-    assert again.tier is Tier.LARGE
-    assert ask_for_escalation(again, "stuck", 2.0).action is Action.COUNCIL
-
-
 @pytest.mark.parametrize("bad", [CRITICAL, BAD])
 def test_a_task_that_failed_or_was_halted_is_given_back_by_a_person_alone(bad: GateResult) -> None:
     loop = report(started(), bad, limits=replace(LIMITS, max_iterations=1)).loop
@@ -238,13 +227,6 @@ def test_a_task_that_failed_or_was_halted_is_given_back_by_a_person_alone(bad: G
     assert (back.iteration, back.failures) == (0, ())
 
 
-def test_a_failed_task_that_is_given_back_before_the_next_session_begins_anew_too() -> None:
-    lost = report(started(), BAD, limits=replace(LIMITS, max_iterations=1)).loop
-    back = start_task(start_session(give_back(lost, "T1"), "c", *BUG), "T1", "a", 3, LIMITS)
-
-    assert (lost.state, back.iteration, back.failures) == (LoopState.FAILED, 0, ())
-
-
 @pytest.mark.proves("the loop")
 def test_a_restored_loop_has_spent_what_was_spent() -> None:
     then = started()
@@ -256,19 +238,6 @@ def test_a_restored_loop_has_spent_what_was_spent() -> None:
     before = restore_loop(now, start_session(FRESH, "c", *BUG))
     assert before.task == ""
     assert start_task(before, "T1", "a", 3, LIMITS).iteration == 2
-
-
-def test_a_restore_brings_no_held_task_back_to_work() -> None:
-    halted = report(started(), CRITICAL).loop
-    back = restore_loop(halted, started())
-
-    assert (back.task, back.state, back.held) == ("", LoopState.SELECTING_AGENT, ("T1",))
-
-
-def test_a_completed_task_that_is_begun_again_keeps_its_reports() -> None:
-    again = start_task(report(started(), GOOD).loop, "T1", "a", 3, LIMITS)
-
-    assert (again.iteration, again.consecutive_failures) == (1, 0)
 
 
 @pytest.mark.proves("the loop")

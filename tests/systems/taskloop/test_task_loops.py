@@ -16,7 +16,7 @@ from sidecar.kernel.events import SessionDeleted
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.journal import Author, Task, TaskStatus
-from sidecar.kernel.loop import CouncilMember, CouncilProposal, GateVerdict, LoopState, LoopStatus, Tier
+from sidecar.kernel.loop import CouncilMember, CouncilProposal, GateVerdict, LoopState, LoopStatus
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import ConfiguredGate, LoopSettings, ModelPrice, Settings
 from sidecar.systems.iteration.journals import SessionJournals
@@ -129,20 +129,6 @@ async def test_a_task_that_may_not_begin_is_refused_and_why() -> None:
     assert room.loops.of(KEY).task == "T1"
 
 
-async def test_a_task_gets_an_agent_a_tier_and_a_model() -> None:
-    room = Loops()
-    brief = await room.begun()
-
-    assert (brief.task.id, brief.task.status, brief.task.complexity) == ("T1", TaskStatus.IN_PROGRESS, 3)
-    assert brief.agent is not None
-    assert brief.agent.id == "implementer-python"
-    assert (brief.loop.tier, brief.model) == (Tier.SMALL, "haiku")
-    assert room.journals.task(KEY, "T1").sprint == "S1"
-    for said in ("a comment is skipped", "*.py", "enforced: false", brief.agent.role):
-        assert said in brief.text
-    assert room.kinds() == ["loop-session", "loop-task"]
-
-
 async def test_an_agent_cannot_widen_what_was_agreed_by_beginning_again() -> None:
     room = Loops()
     await room.begun()
@@ -174,19 +160,6 @@ async def test_complete_with_the_exit_signal_and_the_next_task() -> None:
     assert refused(lambda: room.loops.end_session(SESSION, LoopStatus.COMPLETED)).rule == "loop-open-tasks"
 
 
-async def test_a_completion_with_nothing_changed_says_so() -> None:
-    room = Loops()
-    await room.begun()
-    room.fakes.workspace.changes = ProjectChanges()
-    done = await room.report("a.py")
-
-    assert done.exit_signal
-    assert "No file changed since it was begun" in done.text.partition("\n")[0]
-    await room.loops.start_task(SESSION, replace(ADHOC, description="another"))
-    room.fakes.workspace.changes = ProjectChanges(files=(FileChange(path="a.py"),))
-    assert "No file changed" not in (await room.report("a.py")).text
-
-
 async def test_iterate_with_five_errors_and_how_many_more() -> None:
     room = Loops()
     await room.begun()
@@ -204,13 +177,6 @@ async def test_iterate_with_five_errors_and_how_many_more() -> None:
     assert "Tried before" in answer.text
     assert (room.task().status, room.task().iteration) == (TaskStatus.IN_PROGRESS, 1)
     assert "did it" in room.loops.context(SESSION).text
-
-
-async def test_a_check_that_fails_without_a_word_is_named() -> None:
-    room = Loops()
-    await room.begun()
-    room.fakes.gates.script("pytest", replace(FAILED, failures=(), failing=()))
-    assert "\ntests, fail:\n" in (await room.report()).text
 
 
 async def test_a_file_out_of_scope_is_told_though_every_check_passed() -> None:
@@ -291,17 +257,6 @@ async def test_what_only_a_person_can_let_run_costs_the_agent_no_report() -> Non
     assert room.loops.of(KEY).state is LoopState.EXECUTING
 
 
-async def test_beside_a_check_that_the_user_typed_an_unapproved_detected_one_advises() -> None:
-    room = Loops()
-    typed = replace(TESTS, id="check:1", required=True, origin=GateOrigin.TYPED)
-    room.fakes.catalog.gates = (typed, replace(TESTS, approved=False, origin=GateOrigin.DETECTED))
-    await room.begun()
-    done = await room.report("a.py")
-
-    assert done.report is not None
-    assert (done.exit_signal, done.report.gates[1].verdict) == (True, GateVerdict.COULD_NOT_RUN)
-
-
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
@@ -359,13 +314,6 @@ async def test_while_a_report_is_checked_nothing_else_changes_the_loop_but_its_t
     assert room.loops.of(KEY).input_tokens == 7
 
 
-async def test_a_pass_on_other_files_than_those_that_changed_shows_nothing() -> None:
-    moved = gate_run(TESTS, moved=True)
-    assert build_gate_result(moved, "tree-1", Settings(), required=True).verdict is GateVerdict.COULD_NOT_RUN
-    other = build_gate_result(gate_run(TESTS), "tree-2", Settings(), required=True)
-    assert (other.verdict, other.reason) == (GateVerdict.COULD_NOT_RUN, "files changed while it ran")
-
-
 COUNTED: dict[Kind, tuple[dict[str, Any], dict[str, Any]]] = {
     Kind.TESTS: ({"executed": 12, "failing": ("a", "b")}, {"passed": 10, "failed": 2}),
     Kind.TYPES: ({"failing": ("a",), "warnings": 3}, {"failed": 1, "warnings": 3}),
@@ -411,20 +359,6 @@ async def test_failures_lead_up_to_the_council_and_its_decision_into_the_next_it
     assert "A person must look" in failed.text
 
 
-async def test_escalation_for_the_asking_and_eco_begins_low() -> None:
-    room = Loops()
-    hard = replace(ADHOC, description="security race migration refactor of the protocol")
-    brief = await room.begun(hard, mode="eco")
-    assert (brief.task.complexity > 8, brief.loop.tier) == (True, Tier.SMALL)
-    answer = room.loops.escalate(SESSION, "loop-halt")
-
-    assert answer.tier is Tier.MEDIUM
-    assert answer.text.startswith("You asked for it: loop-halt")
-    assert room.kinds()[-1] == "loop-escalated"
-    dearer = Loops(settings=Settings(loop=LoopSettings(eco_tier="medium")))
-    assert (await dearer.begun(mode="eco")).model == "sonnet"
-
-
 async def test_tokens_cost_what_the_settings_say_and_the_limit_ends_it() -> None:
     settings = Settings(
         price={"haiku": ModelPrice(input=100.0, output=500.0)}, loop=LoopSettings(max_cents=1.0)
@@ -463,18 +397,6 @@ async def test_a_restore_is_shown_first_and_keeps_what_it_replaces() -> None:
     assert (await room.loops.checkpoints.restore(SESSION, made.id, shown.word)).kept == ""
 
 
-async def test_no_restore_completes_a_task() -> None:
-    room = Loops()
-    await room.begun()
-    await room.report()
-    made = await room.loops.checkpoints.save(SESSION)
-    room.journals.put_task(KEY, replace(room.task(), status=TaskStatus.REMAINING))
-    shown = await room.loops.checkpoints.restore(SESSION, made.id)
-    await room.loops.checkpoints.restore(SESSION, made.id, shown.word)
-
-    assert room.task().status is TaskStatus.REMAINING
-
-
 async def test_of_a_forgotten_session_no_loop_baseline_or_saved_file_is_left() -> None:
     room = Loops()
 
@@ -493,15 +415,3 @@ async def test_of_a_forgotten_session_no_loop_baseline_or_saved_file_is_left() -
     assert room.fakes.loops.load(KEY) is None
     assert room.fakes.checkpoints.saved == {}
     assert sorted(room.fakes.workspace.returned) == room.fakes.workspace.kept == ["s1", "s2"]
-
-
-async def test_what_checks_are_compared_with_is_kept_until_a_report_is_accepted() -> None:
-    """Neither another task nor another session begins anew with a check that was weakened."""
-    room = Loops()
-    await room.begun()
-    first = room.loops.of(KEY).accepted
-    room.loops.end_session(SESSION, LoopStatus.FAILED)
-    room.loops.start_session(SESSION, "again", "bug")
-
-    assert room.loops.of(KEY).accepted == first
-    assert first.snapshot not in room.fakes.workspace.returned

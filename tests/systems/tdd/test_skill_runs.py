@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,6 @@ PASSES_AT_ONCE = writes({"tests/test_sub.py": "def test_sub():\n    assert 30 - 
 RED_DONE = PYTHON | {"tests/test_sub.py": SUB_TEST}
 GREEN = {"test_path": "tests/test_sub.py"}
 REFACTOR = {"test_path": "tests/test_calc.py", "impl_path": "calc.py"}
-
-Play = Callable[..., Any]
 
 
 class Room:
@@ -110,21 +107,6 @@ async def test_the_same_once_more_ends_it(room: Room) -> None:
     assert "the same twice" in result.message
 
 
-async def test_three_attempts_are_the_most(room: Room) -> None:
-    steps = [writes({f"tests/test_{number}.py": "def test_x():\n    assert True\n"}) for number in range(4)]
-    result = await room.phase(Phase.RED, PYTHON, SPEC, *steps)
-
-    assert (result.status, result.attempts, len(room.workers.tasks)) == ("fail", 3, 3)
-
-
-async def test_what_was_refused_is_kept_if_that_was_asked(room: Room) -> None:
-    result = await room.phase(Phase.RED, PYTHON, SPEC, PASSES_AT_ONCE, keep=True)
-
-    assert not result.verified
-    assert result.files == ("tests/test_sub.py",)
-    assert (room.project / "tests/test_sub.py").exists()
-
-
 async def test_a_file_that_somebody_changed_meanwhile_is_a_conflict(room: Room) -> None:
     def meanwhile(folder: Path) -> dict[str, Any]:
         lay_out(room.project, {"tests/test_sub.py": "# mine\n"})
@@ -192,13 +174,6 @@ async def test_green_drops(room: Room, files: dict[str, str | None], said: str) 
     assert room.holds(RED_DONE)
 
 
-async def test_green_wants_something_red(room: Room) -> None:
-    result = await room.phase(Phase.GREEN, PYTHON, {"test_path": "tests/test_calc.py"}, WRITES_TEST)
-
-    assert (result.status, room.workers.tasks) == ("error", [])
-    assert "in the red phase" in result.message
-
-
 async def test_a_refactoring_that_breaks_a_test_leaves_every_byte_as_it_was(room: Room) -> None:
     lay_out(room.project, PYTHON)
     (room.project / "calc.py").write_bytes(b"# \xff latin\r\n" + PYTHON["calc.py"].encode())
@@ -240,20 +215,6 @@ async def test_the_first_module_of_an_empty_project(room: Room) -> None:
 
     assert (red.verified, green.verified) == (True, True), (red.message, green.message)
     assert room.holds(test | code)
-
-
-async def test_without_a_runner_it_says_what_to_give(room: Room) -> None:
-    result = await room.phase(Phase.RED, {"a.txt": "a\n"}, SPEC, WRITES_TEST)
-
-    assert (result.status, room.workers.tasks) == ("error", [])
-    assert "`test_cmd` in a call" in result.message
-
-
-async def test_a_command_of_the_project_wants_approval(room: Room) -> None:
-    result = await room.phase(Phase.RED, NODE, SPEC, WRITES_TEST, approved=False)
-
-    assert (result.status, room.workers.tasks) == ("error", [])
-    assert "supervisor trust" in result.message
 
 
 async def test_a_skill_answers_and_what_it_wrote_is_dropped(room: Room) -> None:
