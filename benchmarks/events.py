@@ -25,8 +25,8 @@ from stage import Unfit
 from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged, encode_event_data
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings
-from sidecar.platform.clock import SystemClock
 from sidecar.platform.event_log import COLUMNS, INSERT, LOG_FILE, PRAGMAS, SCHEMA, EventLogFile
+from sidecar.platform.ports import SystemClock
 from sidecar.platform.rpc import RpcMessage
 from sidecar.servers.connection import Connection
 from sidecar.servers.control import SidecarControl
@@ -74,14 +74,14 @@ print(next(line.split()[1] for line in open("/proc/self/status") if line.startsw
 OURS: Final = """
 from sidecar.kernel.log import EventFilter
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.clock import SystemClock
+from sidecar.platform.ports import SystemClock
 from sidecar.platform.event_log import EventLogFile
 log = EventLogFile(Path(sys.argv[1]), SystemClock())
 for number in range(1000):
     log.newest(EventFilter(session=SessionKey("claude-code", f"session-{number}")), 20)
 """
 BARE: Final = """
-import sidecar.kernel.log, sidecar.platform.clock, sidecar.platform.event_log, sqlite3
+import sidecar.kernel.log, sidecar.platform.ports, sidecar.platform.event_log, sqlite3
 log = sqlite3.connect(Path(sys.argv[1]) / "events.sqlite3", isolation_level=None)
 """
 

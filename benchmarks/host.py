@@ -11,9 +11,9 @@ from stage import Stage
 from transcripts import Author, append
 
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.clock import SystemClock
 from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.log_readings import read_record
+from sidecar.platform.ports import SystemClock
 
 
 class HostSession:

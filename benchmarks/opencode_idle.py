@@ -23,10 +23,10 @@ from opencode_history import Author
 from stage import HERE, Line, Stage, Unfit, staged
 
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.clock import SystemClock
 from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.log_readings import read_record
+from sidecar.platform.ports import SystemClock
 
 ROUNDS: Final = 300
 LATE: Final = 0.99

@@ -26,7 +26,7 @@ from transcripts import Author, append
 from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
 from sidecar.kernel.events import AgentStopped
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.clock import SystemClock
+from sidecar.platform.ports import SystemClock
 
 ROUNDS: Final = 40
 SMALL: Final = 50 * 1000

@@ -40,13 +40,13 @@ from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
 from sidecar.kernel.verdict import Abstain, Judgement
-from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile
-from sidecar.platform.incidents import Incidents
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.log_readings import DailySpending, StopHistory, read_record
+from sidecar.platform.ports import SystemClock
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.shell import line as shell
+from sidecar.platform.state import Incidents
 from sidecar.rubric.reader import RubricFiles
 from sidecar.systems.supervision.messages import MessageFiles
 from sidecar.systems.supervision.ports import Services

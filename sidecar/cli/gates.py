@@ -44,8 +44,8 @@ from sidecar.kernel.masking import mask_gate_run
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import GateSettings
 from sidecar.kernel.text import escape_unprintable
+from sidecar.platform.environments import find_environment, project_environment
 from sidecar.platform.paths import user_paths
-from sidecar.platform.project_python import find_environment, project_environment
 from sidecar.platform.secrets import SecretForms
 
 DUTIES: Final = (

@@ -25,10 +25,10 @@ from sidecar.cli.screen import Screen, new_table
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.text import clean_line, escape_unprintable
 from sidecar.platform.client import SidecarClient
-from sidecar.platform.clock import SystemClock
 from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.log_readings import DAY_S, StopHistory
 from sidecar.platform.paths import user_paths
+from sidecar.platform.ports import SystemClock
 from sidecar.servers.methods import EventsPage, EventsRequest
 from sidecar.systems.supervision.decisions import read_decisions, worker_spending
 from sidecar.systems.supervision.explaining import find_replay

@@ -17,7 +17,7 @@ from sidecar.cli.link import call_sidecar
 from sidecar.cli.printing import echo
 from sidecar.hosts.markers.inbox import InboxDecision
 from sidecar.kernel.text import escape_unprintable
-from sidecar.platform import peer
+from sidecar.platform import client
 from sidecar.platform.client import DOCTOR_ADVICE, SidecarError
 from sidecar.platform.paths import user_paths
 from sidecar.servers.methods import InboxCall, InboxOpened
@@ -57,7 +57,7 @@ def _follow_decisions() -> None:
         os.chdir(user_paths().run)  # the path of a socket has at most 108 bytes, so use it by its name
         # BrokenPipeError is not suppressed: it means that nobody reads our output
         with suppress(ConnectionRefusedError, ConnectionResetError):
-            asyncio.run(peer.request_sidecar("inbox", InboxCall(watch=True), _print_notification))
+            asyncio.run(client.request_sidecar("inbox", InboxCall(watch=True), _print_notification))
         short = short + 1 if time.monotonic() < began + SHORT_LIFE_S else 0
         call_sidecar("inbox", InboxCall(), InboxOpened)  # starts the next sidecar
     raise SidecarError("the sidecar ends as soon as it was started", DOCTOR_ADVICE)

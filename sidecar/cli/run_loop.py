@@ -45,9 +45,9 @@ from sidecar.kernel.runs import (
     RunWarning,
 )
 from sidecar.platform.client import SidecarError
-from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.paths import Paths, cache_folder, user_paths
+from sidecar.platform.ports import SystemClock
 from sidecar.platform.processes import find_program
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.worktrees import Worktrees, find_worktrees

@@ -15,7 +15,7 @@ from msgspec import Struct
 from sidecar.kernel.answers import SchemaObject
 from sidecar.kernel.models import TokenUsage, token_count_or_zero
 from sidecar.kernel.text import one_printable_line
-from sidecar.platform.http_faults import FaultError, extract_error_text
+from sidecar.platform.http import FaultError, extract_error_text
 
 FORMS: Final = 3
 """Ways to request a structure: an enforced schema, then any JSON object, then instructions only."""

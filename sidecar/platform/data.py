@@ -6,15 +6,18 @@ They are TOML, but for what a program wrote and nobody edits: JSON, which is rea
 from __future__ import annotations
 
 import re
+import threading
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 import sidecar
-from sidecar.platform.decoding import json_decoder
+
+if TYPE_CHECKING:
+    from msgspec import Raw
 
 T = TypeVar("T", bound=msgspec.Struct)
 PART: Final = re.compile(r"(?<!\?P)<(\w+)>")
@@ -56,3 +59,26 @@ def list_data(folder: str) -> tuple[str, ...]:
 
 def _data_folder() -> Path:
     return Path(sidecar.__file__).parent / "data"
+
+
+# --- decoders, built one at a time where several threads read -----------------------------------------------
+# msgspec builds what it knows of a Struct when it first meets it. Two threads that do so at
+# once crash Python.
+
+
+K = TypeVar("K")
+_BUILDING: Final = threading.Lock()
+_DECODERS: Final[dict[object, msgspec.json.Decoder[Any]]] = {}
+
+
+def decode_json(text: bytes | Raw, kind: type[K]) -> K:
+    """Return JSON as a Struct. Raises msgspec.DecodeError, UnicodeDecodeError, RecursionError."""
+    return json_decoder(kind).decode(text)
+
+
+def json_decoder(kind: type[K]) -> msgspec.json.Decoder[K]:
+    """Return the decoder of a type; it is built at its first use."""
+    if kind not in _DECODERS:
+        with _BUILDING:
+            _DECODERS[kind] = msgspec.json.Decoder(kind)
+    return _DECODERS[kind]

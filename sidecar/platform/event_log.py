@@ -36,9 +36,9 @@ from sidecar.kernel.log import (
 )
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings
-from sidecar.platform.decoding import decode_json
+from sidecar.platform.data import decode_json
 from sidecar.platform.files import FileFault, ensure_folder, exclusively, set_aside
-from sidecar.platform.incidents import LOOK, Incidents
+from sidecar.platform.state import LOOK, Incidents
 
 if TYPE_CHECKING:
     from sidecar.platform.ports import Clock

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from collections.abc import AsyncIterator, Iterator
 
 OWNER_FILE: Final = 0o600
 OWNER_FOLDER: Final = 0o700
@@ -316,3 +315,34 @@ def _read_reason(path: Path) -> str:
         return read_whole(path, BLOCK).decode("utf-8", "replace").strip()
     except (OSError, UnusableFileError):
         return "no reason was kept"
+
+
+# --- folders for temporary files that vanish with their purpose, also when their process was killed ---------
+
+
+@contextlib.asynccontextmanager
+async def scratch_folder(purpose: str) -> AsyncIterator[Path]:
+    """Make a folder `supervisor-PURPOSE-PROCESS-…`, and remove it in the end without blocking the loop.
+
+    Those of processes that were killed are removed, too. Raises OSError.
+    """
+    import asyncio  # noqa: PLC0415 - a start does without these
+    import shutil  # noqa: PLC0415 - as above
+    import tempfile  # noqa: PLC0415 - as above
+
+    start = f"supervisor-{purpose}-"
+    await asyncio.to_thread(_remove_abandoned, Path(tempfile.gettempdir()), start)
+    folder = tempfile.mkdtemp(prefix=f"{start}{os.getpid()}-")
+    try:
+        yield Path(folder)
+    finally:
+        await asyncio.shield(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
+
+
+def _remove_abandoned(place: Path, start: str) -> None:
+    import shutil  # noqa: PLC0415 - as above
+
+    for folder in place.glob(f"{start}*-*"):
+        process = folder.name.removeprefix(start).partition("-")[0]
+        if process.isdecimal() and not is_process_alive(int(process)):
+            shutil.rmtree(folder, ignore_errors=True)

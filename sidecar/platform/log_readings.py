@@ -22,7 +22,7 @@ from sidecar.kernel.log import (
 )
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.stop_history import LoadedStops, RecordedStop
-from sidecar.platform.incidents import Incidents
+from sidecar.platform.state import Incidents
 
 if TYPE_CHECKING:
     from sidecar.platform.ports import Clock, EventLog

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import time
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Protocol, TypeVar
+from threading import RLock
+from typing import Generic, Protocol, TypeVar, cast
 
 from sidecar.kernel.held_edits import AgentWrites, HeldEdit
 from sidecar.kernel.journal import Journal
@@ -189,3 +192,45 @@ class Configuration(Protocol):
 
     def load(self) -> tuple[Settings, tuple[str, ...]]:
         """The settings in force and every error in the file; wrong values fall back to the defaults."""
+
+
+# --- the system clock ---------------------------------------------------------------------------------------
+
+
+class SystemClock:
+    """Implements `Clock` with the system's time."""
+
+    def now(self) -> float:
+        return time.time()
+
+    async def pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+# --- objects that are built when they are first used --------------------------------------------------------
+# A sidecar answers its first event sooner, and holds less while nobody works, if it does not import what
+# neither needs: most of that judges stops, runs checks, reads their reports, and serves tools.
+# The function that builds such an object imports its module.
+
+
+T = TypeVar("T")
+
+
+def built_on_use(build: Callable[[], T]) -> T:
+    """Return what stands for the object of `build`, which is called once, when an attribute is first read."""
+    return cast("T", _BuiltOnUse(build))
+
+
+class _BuiltOnUse(Generic[T]):
+    def __init__(self, build: Callable[[], T]) -> None:
+        self._build: Callable[[], T] | None = build
+        self._built: T | None = None
+        self._building = RLock()
+
+    def __getattr__(self, name: str) -> object:
+        """Called for the names that this object does not have: those of the other."""
+        with self._building:
+            if self._build is not None:
+                self._built = self._build()
+                self._build = None
+        return getattr(self._built, name)

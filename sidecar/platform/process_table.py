@@ -1,8 +1,9 @@
-"""Reads which processes run above a process: Linux only. Elsewhere nothing is known, which is said."""
+"""Other processes: which run above one (Linux only; elsewhere nothing is known), and the terminal of one."""
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -55,3 +56,21 @@ def _boot_time(table: Path) -> float:
     """Seconds since the epoch at which the system started."""
     lines = (table / "stat").read_text(encoding="utf-8").splitlines()
     return next(float(line.split()[1]) for line in lines if line.startswith("btime "))
+
+
+class HostTerminal:
+    """The terminal that is a process's standard error; nothing is written where that is a pipe or a file."""
+
+    def __init__(self, pid: int) -> None:
+        """`pid`: the process. It may end at any time, and so may its terminal."""
+        self._path = f"/proc/{pid}/fd/2"
+
+    def write(self, text: str) -> None:
+        """Write lines, as far as the terminal takes them at once."""
+        with suppress(OSError):
+            terminal = os.open(self._path, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+            try:
+                if os.isatty(terminal):
+                    os.write(terminal, text.encode("utf-8", "replace"))
+            finally:
+                os.close(terminal)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from asyncio.subprocess import Process
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-
 OUTPUT_KEPT: Final = 65_536
 """Bytes of each output stream that are kept by default."""
 GRACE_S: Final = 2.0

@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.structs import decode_repaired
-from sidecar.platform.decoding import decode_json
+from sidecar.platform.data import decode_json
 
 LINE_LIMIT: Final = 16 * 1024 * 1024
 """Maximum bytes of one message, without its newline."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from sidecar.kernel.log import EventData, LoggedEvent
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.incidents import Incidents
 from sidecar.platform.log_readings import DailySpending, StopHistory
 from sidecar.platform.ports import (
     Clock,
@@ -21,6 +20,7 @@ from sidecar.platform.ports import (
     Steering,
     SwitchStore,
 )
+from sidecar.platform.state import Incidents
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from msgspec import Raw, Struct
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.decoding import decode_json
+from sidecar.platform.data import decode_json
 from sidecar.platform.files import (
     FileFault,
     UnusableFileError,
@@ -32,8 +32,7 @@ from sidecar.platform.files import (
     write_readme,
     write_whole,
 )
-from sidecar.platform.incidents import LOOK, Incidents
-from sidecar.platform.state import NO_DIGEST, ChainLink, DigestChain, document_digest
+from sidecar.platform.state import LOOK, NO_DIGEST, ChainLink, DigestChain, Incidents, document_digest
 
 VERSION: Final = 1
 """Version of the document. A greater one was written by a newer Supervisor."""

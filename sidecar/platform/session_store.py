@@ -15,7 +15,6 @@ from sidecar.kernel.journal import Journal
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.files import UnusableFileError, list_set_aside, read_whole
-from sidecar.platform.incidents import Incidents
 from sidecar.platform.ports import D, StaleSessionError
 from sidecar.platform.session_documents import (
     SESSIONS_FOLDER,
@@ -24,6 +23,7 @@ from sidecar.platform.session_documents import (
     SessionDocuments,
     file_stem,
 )
+from sidecar.platform.state import Incidents
 
 STATE_LIMIT: Final = 1024 * 1024
 """Maximum size of one document in bytes; a usual one has less than 10,000."""

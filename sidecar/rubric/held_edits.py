@@ -24,9 +24,8 @@ from sidecar.kernel.held_edits import (
     text_digest,
 )
 from sidecar.kernel.rubric import Rubric
-from sidecar.platform.agent_writes import edit_author
-from sidecar.platform.edit_states import EditStateFiles
-from sidecar.platform.incidents import Incidents
+from sidecar.platform.held_edits import EditStateFiles, edit_author
+from sidecar.platform.state import Incidents
 from sidecar.rubric.files import is_being_written
 from sidecar.rubric.policy import summarize_rubric_changes
 from sidecar.rubric.ports import NOTHING_HELD

@@ -26,7 +26,7 @@ from sidecar.kernel.rubric import (
     TextSpan,
 )
 from sidecar.platform.files import UnusableFileError, file_stamp, read_whole
-from sidecar.platform.incidents import Incidents
+from sidecar.platform.state import Incidents
 from sidecar.rubric.files import (
     RejectedRubricError,
     RubricPlace,

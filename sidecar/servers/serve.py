@@ -236,7 +236,7 @@ class _SocketGuard:
 
     async def watch(self, control: SidecarControl, sidecar: Sidecar) -> None:
         """Look every second, until cancelled; only while an agent is at work anything is made again."""
-        from sidecar.platform.clock import SystemClock  # noqa: PLC0415 - as in _run_event_loop
+        from sidecar.platform.ports import SystemClock  # noqa: PLC0415 - as in _run_event_loop
 
         while True:
             await SystemClock().pause(GUARD_S)

@@ -20,7 +20,7 @@ from sidecar.hosts.ports import HostCodec
 from sidecar.hosts.runs import RunCodec
 from sidecar.hosts.transcripts import HostTranscripts
 from sidecar.kernel.runs import RUN_HOST
-from sidecar.platform.on_use import built_on_use
+from sidecar.platform.ports import built_on_use
 from sidecar.platform.services import PlatformServices
 from sidecar.servers.control import Peer, PeerError
 

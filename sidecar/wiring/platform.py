@@ -22,7 +22,6 @@ from sidecar.evidence.ports import (
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.instructions import InstructionKind
 from sidecar.kernel.rubric import Rubric
-from sidecar.platform.clock import SystemClock
 from sidecar.platform.configuration import (
     ConfigurationFile,
     ancestor_settings_file,
@@ -30,17 +29,16 @@ from sidecar.platform.configuration import (
     user_config_folder,
 )
 from sidecar.platform.event_log import EventLogFile
-from sidecar.platform.incidents import Incidents
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.log_readings import DailySpending, StopHistory
-from sidecar.platform.on_use import built_on_use
 from sidecar.platform.paths import Paths
+from sidecar.platform.ports import SystemClock, built_on_use
 from sidecar.platform.process_table import ProcessTable
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.services import PlatformServices
 from sidecar.platform.session_store import JournalFiles, LoopFiles, SessionFiles
-from sidecar.platform.steering import STEERING_FOLDER, FilesInForce, SteeringFiles
-from sidecar.platform.user_state import SWITCH_FILE, SwitchFile
+from sidecar.platform.state import Incidents
+from sidecar.platform.steering import STEERING_FOLDER, SWITCH_FILE, FilesInForce, SteeringFiles, SwitchFile
 from sidecar.rubric.guides import GuideFiles
 from sidecar.rubric.reader import RubricFiles
 

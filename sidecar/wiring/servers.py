@@ -19,8 +19,8 @@ from sidecar.hosts.markers.folder import MarkerFolder
 from sidecar.hosts.markers.inbox import MarkerInbox
 from sidecar.hosts.ports import HookCall
 from sidecar.platform.configuration import user_config_folder
-from sidecar.platform.on_use import built_on_use
 from sidecar.platform.paths import user_paths
+from sidecar.platform.ports import built_on_use
 from sidecar.platform.watching import FoldersWatch
 from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.mcp.access import McpFiles, McpTokens, parse_mcp_port
@@ -136,10 +136,10 @@ def inbox_methods(control: SidecarControl, built: Supervision) -> Methods:
     """Build the inbox, which runs in the background. Its stops use the socket, like those of other hosts."""
 
     async def judged(stop: markers.StopFound) -> bytes:
-        from sidecar.platform import peer
+        from sidecar.platform import client
 
         event = Raw(msgspec.json.encode(stop))
-        return await peer.request_sidecar("hook", HookCall(host=markers.HOST, event=event, environment={}))
+        return await client.request_sidecar("hook", HookCall(host=markers.HOST, event=event, environment={}))
 
     def decided(decision: Struct) -> None:
         handler.tell(decision)

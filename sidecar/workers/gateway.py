@@ -91,7 +91,7 @@ class GatewayBackend:
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
     ) -> WorkerRun[A]:
-        from sidecar.platform.http_faults import FaultError  # noqa: PLC0415 - not at start
+        from sidecar.platform.http import FaultError  # noqa: PLC0415 - not at start
 
         model = gateway_model(task.model, settings)
         fields = [("files", list[WrittenFile]), ("answer", task.answer)]

@@ -6,8 +6,7 @@ import asyncio
 
 import pytest
 
-from sidecar.platform.clock import SystemClock
-from sidecar.platform.ports import Clock
+from sidecar.platform.ports import Clock, SystemClock
 from support.memory_stores import ManualClock
 
 WRITTEN = 1_700_000_000

@@ -17,7 +17,7 @@ import pytest
 from msgspec import Raw
 
 from hooks.relay import LIMIT_S, RELAY, answer
-from sidecar.platform import client, peer
+from sidecar.platform import client
 from sidecar.platform.client import HelloRequest, SidecarClient
 from sidecar.platform.paths import user_paths
 from sidecar.servers.mcp import pipe
@@ -107,14 +107,16 @@ def through_the_client(queue: FullQueue, seconds: float) -> bytes:
 
 
 def through_a_peer(queue: FullQueue, _seconds: float) -> bytes:
+    really = client.connect_to_sidecar
+
     def connect(seconds: float) -> socket.socket:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(socket, "socket", queue.make_socket)
-            return client.connect_to_sidecar(seconds)
+            return really(seconds)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(peer, "connect_to_sidecar", connect)
-        return asyncio.run(peer.request_sidecar("hello", HelloRequest("1")))
+        patch.setattr(client, "connect_to_sidecar", connect)
+        return asyncio.run(client.request_sidecar("hello", HelloRequest("1")))
 
 
 ASK = [through_the_relay, through_the_pipe, through_the_client, through_a_peer]

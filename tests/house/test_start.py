@@ -18,7 +18,7 @@ _build_methods(SidecarControl("1", Path("log")))
 print(*sys.modules)
 """
 OUR_MODULES: Final = 146
-"""Let it grow only by what the first event of every session needs; else see sidecar/platform/on_use.py."""
+"""Let it grow only by what the first event of every session needs; else see sidecar/platform/ports.py."""
 LATER: Final = {
     "evidence": (
         "claims",

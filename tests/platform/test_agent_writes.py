@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.kernel.held_edits import AgentWrites, EditAuthor
-from sidecar.platform.agent_writes import edit_author
+from sidecar.platform.held_edits import edit_author
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from sidecar.kernel.log import EventFilter, JudgingPaid, LoggedEvent, SessionNot
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings
 from sidecar.platform.event_log import DATA_LIMIT, LOG_FILE, EventLogFile
-from sidecar.platform.incidents import Incidents
 from sidecar.platform.log_readings import DailySpending
+from sidecar.platform.state import Incidents
 from support.disks import files_of_at_most
 from support.logs import event_log
 from support.memory_stores import ManualClock
@@ -322,7 +322,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from sidecar.kernel.log import JudgingPaid, LoggedEvent
-from sidecar.platform.clock import SystemClock
+from sidecar.platform.ports import SystemClock
 from sidecar.platform.event_log import EventLogFile
 
 log = EventLogFile(Path(sys.argv[1]), SystemClock())

@@ -12,9 +12,9 @@ import pytest
 
 from sidecar.evidence.detection.python import PYTEST_COMMAND
 from sidecar.platform import processes
-from sidecar.platform.environments import describe_environment
-from sidecar.platform.project_python import (
+from sidecar.platform.environments import (
     PythonMissingError,
+    describe_environment,
     project_environment,
     with_project_python,
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.platform.scratch import scratch_folder
+from sidecar.platform.files import scratch_folder
 from support.loops import run
 
 

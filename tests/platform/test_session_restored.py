@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from sidecar.platform.incidents import Incidents
+from sidecar.platform.state import Incidents
 from support.states import KEY, SESSION, UnversionedFiles, reasons
 
 LATER = replace(SESSION, stalls=2)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.platform.user_state import SwitchFile
+from sidecar.platform.steering import SwitchFile
 
 if TYPE_CHECKING:
     from pathlib import Path

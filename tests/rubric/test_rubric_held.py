@@ -11,7 +11,7 @@ import pytest
 
 from sidecar.kernel.held_edits import AgentWrites
 from sidecar.kernel.rubric import Rubric
-from sidecar.platform import edit_states
+from sidecar.platform import held_edits
 from sidecar.rubric.reader import RubricFiles
 
 PATTERNS = "## Patterns\n\n- **DONE**: it is done\n\n## Antipatterns\n\n"
@@ -295,8 +295,8 @@ def test_a_project_without_a_usable_path_has_the_rubric_of_all(services: House, 
 def test_projects_are_remembered_up_to_a_bound_and_held_ones_longest(
     services: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(edit_states, "FILES", 5)
-    monkeypatch.setattr(edit_states, "DROPPED", 3)
+    monkeypatch.setattr(held_edits, "FILES", 5)
+    monkeypatch.setattr(held_edits, "DROPPED", 3)
     services.ours.write_text(NEW)
     assert services.look(EDIT).held
     for number in range(20):

@@ -20,7 +20,7 @@ from sidecar.hosts.opencode.link import OpenCodeHistory
 from sidecar.hosts.transcripts import HostTranscripts
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
-from sidecar.platform import peer
+from sidecar.platform import client
 from sidecar.servers.control import LineProtocol, Methods, SidecarControl
 from sidecar.servers.methods import InboxCall, InboxHandler
 from sidecar.wiring.sidecar import build_methods
@@ -147,17 +147,17 @@ async def test_a_sidecar_that_is_told_to_end_leaves_the_stop_for_the_next_one(se
 @pytest.mark.usefixtures("run_folder")
 async def test_where_no_sidecar_listens_the_stop_is_not_to_blame() -> None:
     with pytest.raises(ConnectionError, match="no sidecar listens"):
-        await peer.request_sidecar("hook", InboxCall())
+        await client.request_sidecar("hook", InboxCall())
 
 
 @pytest.mark.usefixtures("bench")
 async def test_what_the_sidecar_refuses_is_told_apart_from_its_faults() -> None:
     with pytest.raises(BadInputError, match="name a session"):
-        await peer.request_sidecar("refuse", InboxCall())
+        await client.request_sidecar("refuse", InboxCall())
     with pytest.raises(ConnectionError, match="internal error"):
-        await peer.request_sidecar("break_down", InboxCall())
+        await client.request_sidecar("break_down", InboxCall())
     with pytest.raises(ConnectionError, match="no such method"):
-        await peer.request_sidecar("goal", InboxCall())
+        await client.request_sidecar("goal", InboxCall())
 
 
 async def test_a_stop_that_is_judged_keeps_an_idle_sidecar_alive_and_an_inbox_alone_does_not(

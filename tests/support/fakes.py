@@ -29,10 +29,10 @@ from sidecar.kernel.orders import CommandName, parse_order
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.verdict import Verdict
-from sidecar.platform.incidents import Incidents
 from sidecar.platform.log_readings import DailySpending, StopHistory
 from sidecar.platform.ports import Processes, Steering
 from sidecar.platform.secrets import SecretForms
+from sidecar.platform.state import Incidents
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.cases import KEY, PROJECT, RUBRIC, stopped

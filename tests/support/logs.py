@@ -11,7 +11,7 @@ from support.memory_stores import ManualClock
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sidecar.platform.incidents import Incidents
+    from sidecar.platform.state import Incidents
 
 
 def event_log(state: Path, incidents: Incidents | None = None) -> EventLogFile:

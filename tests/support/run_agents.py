@@ -15,8 +15,8 @@ from typing import Any, Final
 from sidecar.kernel.journal import TaskStatus
 from sidecar.kernel.log import EventFilter, JournalChanged, event_kind
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.clock import SystemClock
 from sidecar.platform.event_log import EventLogFile
+from sidecar.platform.ports import SystemClock
 from support.model_script import ReplyRule, reply_with_text
 from support.model_server import ScriptedModel
 from support.scene import SUPERVISOR, Stage

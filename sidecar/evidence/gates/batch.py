@@ -37,7 +37,7 @@ from sidecar.evidence.gates.cache import (
 from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import CopyVersion, GateContext, GateProgressCallback, RemoteGates, Workspace
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateRun, Outcome
-from sidecar.platform.scratch import scratch_folder
+from sidecar.platform.files import scratch_folder
 
 RERUN_LIMIT_S: Final = 60.0
 """Failures that took longer than this, in seconds, are not rerun."""

@@ -22,8 +22,7 @@ from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.session import Environment
 from sidecar.platform.data import load_data
-from sidecar.platform.environments import environments_in
-from sidecar.platform.project_python import project_environment
+from sidecar.platform.environments import environments_in, project_environment
 
 K = TypeVar("K")
 T = TypeVar("T")

@@ -19,8 +19,7 @@ from sidecar.evidence.reports.report import read_report_bytes
 from sidecar.evidence.reports.tools import find_package_script, parse_tool_command
 from sidecar.kernel.gate import GateRun, Outcome
 from sidecar.platform import environments, processes
-from sidecar.platform.environments import MissingPackages, known_environments
-from sidecar.platform.project_python import folders_up_to_project
+from sidecar.platform.environments import MissingPackages, folders_up_to_project, known_environments
 from sidecar.platform.tools import find_tool
 
 NAMED_PACKAGES: Final = 5

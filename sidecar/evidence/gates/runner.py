@@ -44,9 +44,9 @@ from sidecar.evidence.reports.report import FAILURE_LENGTH, SHOWN_FAILURES, Gate
 from sidecar.evidence.reports.tools import UNKNOWN_FLAG, ReportingLine
 from sidecar.kernel.gate import NOTHING_EXECUTED, Gate, GateRun, Kind, Outcome
 from sidecar.platform import processes
+from sidecar.platform.environments import PythonMissingError, folders_up_to_project, with_project_python
+from sidecar.platform.files import scratch_folder
 from sidecar.platform.processes import ProcessResult
-from sidecar.platform.project_python import PythonMissingError, folders_up_to_project, with_project_python
-from sidecar.platform.scratch import scratch_folder
 
 OUTPUT_LIMIT: Final = 1 << 18
 """Bytes of output kept while a gate runs; they must contain the summary."""

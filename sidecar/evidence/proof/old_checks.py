@@ -38,7 +38,7 @@ from sidecar.kernel.gate import (
     GateRun,
     Outcome,
 )
-from sidecar.platform.scratch import scratch_folder
+from sidecar.platform.files import scratch_folder
 
 MEMORY_SIZE: Final = 64
 """Comparisons that are remembered."""

@@ -25,8 +25,8 @@ from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree, read_head_
 from sidecar.kernel.changes import FileBaseline, FileChange
 from sidecar.kernel.session import Environment
 from sidecar.platform.environments import is_marked, known_environments, written_patterns
+from sidecar.platform.files import scratch_folder
 from sidecar.platform.git import Git, UnseenError, clean_git_environment, join_with_nul, split_at_nul
-from sidecar.platform.scratch import scratch_folder
 
 COPIED_FILES: Final = 2_000
 COPIED_BYTES: Final = 64 << 20

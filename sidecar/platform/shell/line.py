@@ -1,4 +1,12 @@
-"""Parses a shell line: which commands it runs, and whether its exit code reveals how they ended.
+"""Reads a shell line: lists its simple commands, and classifies what becomes of the failure of each.
+
+Followed are sequences, `&&` and `||` lists, pipelines, groups, conditions, loops, `bash -c` and a plain
+`set -e` or `set -o pipefail`. A line with anything else that can change which command its exit code is of (a
+function, `trap`, `eval`, `case`, most of `exit`) is not followed: its commands are listed, and UNKNOWN. So
+DECIDES is never wrong, and SWALLOWED says that a command can fail while the line succeeds.
+
+The grammar is not trusted: what bash reads differently (a reserved word in the place of a command) and what
+is nested deeper than DEPTH_LIMIT is not followed either.
 
 Output that goes through a pipe counts as seen, because what `tail`, `grep` or `tee` leave of it is in the
 result. Output that is redirected to a file or captured by `$(...)` is silenced, even if the line shows the
@@ -7,14 +15,62 @@ file later.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec.structs import replace
+
+from sidecar.kernel.turn import CommandRun, FailureHandling
+from sidecar.platform.shell.commands import WORDS_LIMIT, command_basename, known_commands, unwrap_command
+from sidecar.platform.shell.words import (
+    ChainItem,
+    command_word_nodes,
+    full_word_text,
+    has_hidden_output,
+    is_dynamic_word,
+    node_text,
+    parse_shell_line,
+    unroll_chain,
+    walk_nodes,
+    word_text,
+)
 
 if TYPE_CHECKING:
-    from sidecar.kernel.turn import CommandRun
+    from collections.abc import Iterable, Sequence
 
+    from tree_sitter import Node
+
+
+DECIDES, SWALLOWED, UNKNOWN = FailureHandling.DECIDES, FailureHandling.SWALLOWED, FailureHandling.UNKNOWN
 LINE_LIMIT: Final = 8 * 1024
 """Maximum characters of a line that is parsed; a longer one gives no commands."""
+RUNS_LIMIT: Final = 50
+"""Maximum commands of one line that are listed."""
+COMMAND_TEXT_LIMIT: Final = 500
+"""Maximum characters of a command's text that are kept."""
+DEPTH_LIMIT: Final = 24
+"""Maximum nesting of forms that is followed."""
+SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
+ASSIGNMENT: Final = "variable_assignment"
+SUBSTITUTIONS: Final = frozenset({"command_substitution", "process_substitution"})
+SETTINGS: Final = frozenset(
+    {
+        *("declaration_command", "unset_command", "test_command"),
+        *("variable_assignment", "variable_assignments"),
+    }
+)
+"""Conditions and what sets variables: they run no command of their own."""
+SAME_EXIT: Final = re.compile(r"exit(?: +\"?\$\?\"?)?")
+"""Ends the shell with the exit code of the command before."""
+FAILING_EXIT: Final = re.compile(r"exit(?: +(?:[1-9]\d?|1\d\d|2[0-4]\d|25[0-5]|\"?\$\?\"?))?")
+"""Behind `||` it ends the shell with a failure."""
+SET_OPTIONS: Final = re.compile(r"(?:-[euxE]*o (?:pipefail|errexit|nounset|xtrace) ?|-[euxE]+ ?)+")
+SHELL_OPTIONS: Final = re.compile(r"(?:-[euxil]*o (?:pipefail|errexit|nounset|xtrace) ?|-[euxilc]+ ?)+")
+READ_ONLY_VARIABLE: Final = re.compile(r"(?:E?UID|PPID|BASH\w*|SHELLOPTS|status)\+?")
+"""Assigning one of these ends the shell."""
+VARIABLE: Final = re.compile(r"\$\{?(\w+)\}?")
+FIXED_NAME: Final = re.compile(r"[\w./-]+")
 
 
 @lru_cache(maxsize=512)
@@ -22,7 +78,302 @@ def parse_simple_commands(line: str) -> tuple[CommandRun, ...]:
     """The simple commands of a line, at most 50, in the order in which the shell reaches them."""
     if not line.strip() or len(line) > LINE_LIMIT:
         return ()
-    # Imported with the first line: the grammar would take a third of a cold start.
-    from sidecar.platform.shell.reading import ShellLineReader  # noqa: PLC0415
-
     return ShellLineReader().read(line)
+
+
+class Place(NamedTuple):
+    """Where in a line a form stands.
+
+    `fate` is what becomes of its failure, `exits` of a failure with which the shell ends there. `implied`: if
+    the line succeeds, the form ran. `top`: it is always reached, in the shell that reads the line.
+    """
+
+    fate: FailureHandling = DECIDES
+    exits: FailureHandling = DECIDES
+    implied: bool = True
+    silenced: bool = False
+    background: bool = False
+    top: bool = True
+    depth: int = 0
+
+    def apart(self, fate: FailureHandling) -> Place:
+        """The place of a form in a shell of its own."""
+        return self._replace(fate=fate, exits=fate, top=False)
+
+    def hidden(self) -> Place:
+        """The place of a form whose failure is not passed on, and which may not run."""
+        return self._replace(fate=SWALLOWED, implied=False, top=False)
+
+
+class ShellLineReader:
+    """Reads one line. `read` gives its simple commands.
+
+    `_unfollowed`: it has a form that is not followed. `_deciders` are the commands with whose failure the
+    line can fail, -1 for a condition or a loop, without those that only prepare. `_values` are the variables
+    that it assigns, "" if the value is uncertain.
+    """
+
+    def __init__(self) -> None:
+        self._runs: list[CommandRun] = []
+        self._unfollowed = False
+        self._deciders: set[int] = set()
+        self._values: dict[str, str] = {}
+        self._known = known_commands().shell
+        self._errexit = self._pipefail = False
+
+    def read(self, line: str) -> tuple[CommandRun, ...]:
+        """List the commands of a line."""
+        self._script(line, Place())
+        if self._unfollowed:
+            return tuple(replace(run, fate=UNKNOWN, implied=False) for run in self._runs)
+        decides = [run.fate is DECIDES for run in self._runs]
+        return tuple(
+            replace(run, implied=decides[at] and run.implied, blamed=decides[at] and self._deciders <= {at})
+            for at, run in enumerate(self._runs)
+        )
+
+    def _script(self, line: str, place: Place) -> None:
+        root = parse_shell_line(line)
+        if root.has_error:
+            self._leave(root, place)
+        else:
+            self._sequence(root.children, place)
+
+    def _leave(self, node: Node, place: Place) -> None:
+        """List the commands of a form that is not followed."""
+        self._unfollowed = True
+        for part in walk_nodes(node):
+            if part.type == "command" and len(self._runs) < RUNS_LIMIT:
+                self._list(part, place)
+
+    def _note_decider(self, place: Place, number: int = -1) -> None:
+        if place.fate is not SWALLOWED:
+            self._deciders.add(number)
+
+    # --- Sequences, lists and pipelines ---------------------------------------------------------------------
+
+    def _sequence(self, nodes: Iterable[Node], place: Place) -> None:
+        """Read statements one after another; the last one's failure is that of the sequence."""
+        parts = [node for node in nodes if node.type == "&" or (node.is_named and node.type != "comment")]
+        if place.top and len(parts) > 1 and SAME_EXIT.fullmatch(node_text(parts[-1])):
+            parts.pop()
+        for node, behind in zip(parts, [*parts[1:], None], strict=True):
+            if node.type == "&":
+                continue
+            if behind is None:
+                self._list_of_pipelines(node, place, place.fate)
+            elif behind.type == "&":
+                apart = place.apart(SWALLOWED)._replace(background=True)
+                self._list_of_pipelines(node, apart, apart.fate)
+            else:
+                passed = self._passed_fate()
+                ends = place.exits if self._errexit and place.top else passed
+                self._list_of_pipelines(node, place._replace(fate=passed), ends)
+
+    def _passed_fate(self) -> FailureHandling:
+        """What becomes of the failure of a form after which the shell goes on."""
+        return UNKNOWN if self._errexit else SWALLOWED
+
+    def _list_of_pipelines(self, node: Node, place: Place, alone: FailureHandling) -> None:
+        """Read pipelines joined by `&&` and `||`, which bind equally. `alone`: the fate of a single one."""
+        pipes: list[list[ChainItem]] = []
+        for item in unroll_chain(node):
+            if item.sign in {"|", "|&"}:
+                pipes[-1].append(item)
+            else:
+                pipes.append([item])
+        if not pipes:
+            self._leave(node, place)
+        if len(pipes) == 1:
+            place = place._replace(fate=alone)
+        for number, pipe in enumerate(pipes):
+            here = place
+            if rescue := next((each for each in pipes[number + 1 :] if each[0].sign == "||"), None):
+                here = place._replace(fate=place.exits if _is_failing_exit(rescue) else SWALLOWED)
+            if number:
+                before = all(each[0].sign == "&&" for each in pipes[1 : number + 1])
+                sure = before and here.fate is DECIDES
+                here = here._replace(implied=here.implied and sure, top=False)
+            if not (pipe[0].sign == "||" and _is_failing_exit(pipe)):
+                self._pipeline(pipe, here)
+
+    def _pipeline(self, items: list[ChainItem], place: Place) -> None:
+        """Output that a later part of the pipeline reads is seen if the last part's output is."""
+        # bash does not parse `a | ! b` as the grammar does.
+        self._unfollowed = self._unfollowed or any(item.negated for item in items[1:])
+        if items[0].negated:
+            self._note_decider(place)
+            place = place._replace(fate=SWALLOWED)
+        *early, last = items
+        for item in items:
+            here = place
+            if early:
+                here = here.apart(here.fate if item is last or self._pipefail else SWALLOWED)
+            hides = has_hidden_output(item.redirects) or (
+                item is not last and has_hidden_output(last.redirects, "1")
+            )
+            for redirect in item.redirects:
+                self._substitutions(redirect, here)
+            if item.node is not None:
+                self._form(item.node, here._replace(silenced=here.silenced or hides))
+
+    # --- Forms ----------------------------------------------------------------------------------------------
+
+    def _form(self, node: Node, place: Place) -> None:
+        place = place._replace(depth=place.depth + 1)
+        arithmetic = node.type == "compound_statement" and node.children[0].type == "(("
+        inner = place._replace(top=False)
+        if place.depth > DEPTH_LIMIT:
+            self._leave(node, place)
+        elif node.type == "command":
+            self._command(node, place)
+        elif node.type == "subshell":
+            self._sequence(node.children, place.apart(place.fate))
+        elif arithmetic or node.type in SETTINGS:
+            self._setting(node, place)
+        elif node.type == "compound_statement":
+            self._sequence(node.children, inner)
+        elif node.type == "if_statement":
+            self._if(node, inner)
+        elif node.type in {"while_statement", "for_statement", "c_style_for_statement"}:
+            self._loop(node, inner)
+        else:
+            self._leave(node, place)
+
+    def _if(self, node: Node, place: Place) -> None:
+        """Read `if` or `elif`; a branch that fails makes the whole fail, a condition does not."""
+        maybe = place._replace(implied=False)
+        clauses = [child for child in node.children if child.type in {"elif_clause", "else_clause"}]
+        then = next((n for n, child in enumerate(node.children) if child.type == "then"), 0)
+        self._sequence(node.children[1:then], place.hidden())
+        self._sequence([child for child in node.children[then + 1 :] if child not in clauses], maybe)
+        for clause in clauses:
+            if clause.type == "elif_clause":
+                self._if(clause, maybe)
+            else:
+                self._sequence(clause.children[1:], maybe)
+
+    def _loop(self, node: Node, place: Place) -> None:
+        """Read a loop: another round may follow each failure in it."""
+        self._note_decider(place)
+        inner = place._replace(fate=self._passed_fate(), implied=False)
+        body = node.child_by_field_name("body")
+        head = [child for child in node.children[1:] if child != body]
+        if node.type == "while_statement":
+            self._sequence(head, inner)
+        else:
+            for child in head:
+                self._substitutions(child, inner)
+        self._sequence(body.children if body else (), inner)
+
+    def _setting(self, node: Node, place: Place) -> None:
+        """Read a condition or assignments, which fail without a command that is listed."""
+        self._note_decider(place)
+        text = node_text(node)
+        self._unfollowed |= "$?" in text or text.partition(" ")[0] in self._known.unfollowed
+        for part in walk_nodes(node):
+            if part.type == ASSIGNMENT:
+                self._assign(part)
+        lost = place.fate is not SWALLOWED
+        self._substitutions(node, place, UNKNOWN if lost else SWALLOWED)
+
+    def _assign(self, node: Node) -> str:
+        name, _, value = word_text(node).partition("=")
+        sure = name not in self._values and not is_dynamic_word(node)
+        self._values[name] = value if sure else ""
+        strange = name == "PATH" and any(
+            folder and not re.fullmatch(self._known.homes_of_tools, folder) for folder in value.split(":")
+        )
+        self._unfollowed |= strange or READ_ONLY_VARIABLE.fullmatch(name) is not None
+        return f"{name}={value}"
+
+    def _substitutions(self, node: Node, place: Place, fate: FailureHandling = SWALLOWED) -> None:
+        """Read the substitutions of a word in order."""
+        inner = place.apart(fate)._replace(silenced=True, depth=place.depth + 1)
+        waiting = [node]
+        while waiting:
+            part = waiting.pop()
+            if part.type not in SUBSTITUTIONS:
+                waiting.extend(reversed(part.children))
+            elif inner.depth > DEPTH_LIMIT:
+                self._leave(part, inner)
+            else:
+                self._sequence(part.children, inner)
+
+    # --- Commands -------------------------------------------------------------------------------------------
+
+    def _command(self, node: Node, place: Place) -> None:
+        words = command_word_nodes(node)
+        if not words or any(child.type == "subshell" for child in node.children):
+            self._leave(node, place)
+            return
+        self._substitutions(node, place)
+        if self._inline_script(words, place):
+            return
+        argv = self._list(node, place)
+        name, *rest = [word for word in argv if word not in self._known.prefixes] or [""]
+        if name == "set":
+            self._set_options(" ".join(rest))
+            self._unfollowed |= not (place.top and SET_OPTIONS.fullmatch(" ".join(rest)))
+        elif name in {"source", "."}:
+            self._unfollowed |= command_basename("".join(rest[:1])) not in self._known.startup_files
+        elif name in {"exec", "wait"}:
+            self._unfollowed |= bool(rest)
+        self._unfollowed |= name in self._known.unfollowed or (name == "test" and "$?" in rest)
+        self._unfollowed |= not self._has_fixed_name(words[0], argv)
+        if name not in self._known.preparing:
+            self._note_decider(place, len(self._runs) - 1)
+
+    def _inline_script(self, words: Sequence[Node], place: Place) -> bool:
+        """Read the script of `bash -c`. If the running shell expands it, its commands are only listed."""
+        full = tuple(full_word_text(each) for each in words)
+        argv = unwrap_command(full)
+        if not argv or command_basename(argv[0]) not in SHELLS:
+            return False
+        at = next((n for n, word in enumerate(argv) if re.fullmatch(r"-[a-z]*c[a-z]*", word)), len(argv)) + 1
+        options = " ".join(argv[1:at])
+        if not SHELL_OPTIONS.fullmatch(options) or argv[at:] != full[at - len(argv) :]:
+            return False
+        outer = self._errexit, self._pipefail
+        self._errexit, self._pipefail = False, False
+        self._set_options(options)
+        self._script(argv[at], place.apart(place.fate)._replace(top=True))
+        self._errexit, self._pipefail = outer
+        self._unfollowed |= is_dynamic_word(words[at - len(argv)])
+        return True
+
+    def _set_options(self, words: str) -> None:
+        self._errexit |= re.search(r"-\w*e|errexit", words) is not None
+        self._pipefail |= "pipefail" in words
+
+    def _list(self, node: Node, place: Place) -> tuple[str, ...]:
+        """List a command and return its words."""
+        argv = tuple(word_text(child) for child in command_word_nodes(node)[:WORDS_LIMIT])
+        run = CommandRun(
+            argv=argv,
+            text=node_text(node)[:COMMAND_TEXT_LIMIT],
+            assignments=tuple(self._assign(each) for each in node.children if each.type == ASSIGNMENT),
+            fate=place.fate,
+            silenced=place.silenced or has_hidden_output(node.children),
+            background=place.background,
+            implied=place.implied,
+        )
+        if argv and len(self._runs) < RUNS_LIMIT:
+            self._runs.append(run)
+        else:
+            self._unfollowed = True
+        return argv
+
+    def _has_fixed_name(self, name: Node, argv: tuple[str, ...]) -> bool:
+        """Whether the name of a command is known, or at least that it is none of the shell's own."""
+        own = self._known.unfollowed | self._known.prefixes
+        if not is_dynamic_word(name):
+            return "/" in argv[0] or name.type == "raw_string" or not re.search(r"[*?{]", node_text(name))
+        written = VARIABLE.sub(lambda found: self._values.get(found[1], ""), argv[0])
+        return FIXED_NAME.fullmatch(written) is not None and own.isdisjoint((written, *argv))
+
+
+def _is_failing_exit(pipe: Sequence[ChainItem]) -> bool:
+    node = pipe[0].node
+    text = "" if node is None or len(pipe) > 1 or pipe[0].negated else node_text(node)
+    return FAILING_EXIT.fullmatch(text) is not None

@@ -11,13 +11,12 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
-
 from sidecar.platform.shell.commands import WORD_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    from tree_sitter import Language, Node
 
 
 CHAIN_NODES: Final = frozenset({"list", "pipeline", "redirected_statement", "negated_command"})
@@ -37,11 +36,16 @@ VISIBLE_TARGETS: Final = frozenset({"&1", "&2", "1", "2", "/dev/stdout", "/dev/s
 
 @cache
 def _bash() -> Language:
+    import tree_sitter_bash  # noqa: PLC0415 - a third of a cold start, and not before the first line
+    from tree_sitter import Language  # noqa: PLC0415 - as above
+
     return Language(tree_sitter_bash.language())
 
 
 def parse_shell_line(line: str) -> Node:
     """The root of a line's syntax tree."""
+    from tree_sitter import Parser  # noqa: PLC0415 - as above
+
     return Parser(_bash()).parse(line.encode("utf-8", "surrogatepass")).root_node
 
 

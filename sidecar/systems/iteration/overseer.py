@@ -30,7 +30,7 @@ from sidecar.kernel.runs import (
     WorkerAnswer,
     WorkerChange,
 )
-from sidecar.platform import peer
+from sidecar.platform import client
 from sidecar.platform.client import SidecarError
 from sidecar.platform.rpc import LINE_LIMIT
 from sidecar.systems.iteration.journals import RunChecks, RunNote
@@ -137,14 +137,14 @@ class SidecarOverseer:
     async def _once(self, method: str, params: Struct, seconds: float) -> bytes:
         try:
             async with asyncio.timeout(seconds):
-                return await peer.request_sidecar(method, params)
+                return await client.request_sidecar(method, params)
         except TimeoutError as error:
             raise ConnectionError(f"the sidecar did not answer within {seconds:g} s") from error
 
 
 async def _stay_connected() -> None:
     """Stay connected until the sidecar hangs up. Raises OSError."""
-    reader, writer = await peer.open_connection()
+    reader, writer = await client.open_connection()
     try:
         while await reader.read(LINE_LIMIT):
             pass

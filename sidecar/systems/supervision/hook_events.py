@@ -20,7 +20,7 @@ from sidecar.systems.supervision.policy.activity import JudgingStep, describe_st
 from sidecar.systems.supervision.ports import Services
 
 if TYPE_CHECKING:
-    from sidecar.platform.host_terminal import HostTerminal
+    from sidecar.platform.process_table import HostTerminal
 
 GONE_PROCESS: Final = -1
 """Stands for a process that ended before it could be looked at."""
@@ -104,6 +104,6 @@ def _terminal_of(event: AnyHostEvent) -> HostTerminal | None:
     """Return the terminal of a host that judges a stop and has no screen; None for all others."""
     if not (isinstance(event, AgentStopped) and event.headless and event.host_pid and event.speaker > 0):
         return None
-    from sidecar.platform.host_terminal import HostTerminal  # noqa: PLC0415 - not at start
+    from sidecar.platform.process_table import HostTerminal  # noqa: PLC0415 - not at start
 
     return HostTerminal(event.speaker)

@@ -15,7 +15,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped, HostEvent, SessionEnded
 from sidecar.kernel.orders import Ancestry, Giver, Origin
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.incidents import LOOK
+from sidecar.platform.state import LOOK
 from sidecar.systems.supervision.policy.origins import describe_processes, is_below, judge_origin
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.steering import SteeringWatch

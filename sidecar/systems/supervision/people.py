@@ -23,9 +23,9 @@ from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter, OrderGiven, RecordEntry, StopJudged, event_kind
 from sidecar.kernel.orders import Giver, Order, Origin
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.platform.incidents import LOOK
 from sidecar.platform.log_readings import SUPERVISION, read_record
 from sidecar.platform.services import note_event
+from sidecar.platform.state import LOOK
 from sidecar.rubric.policy import held_edit_message
 from sidecar.systems.supervision.policy.activity import Activity, describe_activity, find_activity, goal_runs
 from sidecar.systems.supervision.policy.commands import describe_session, session_exit_code

@@ -30,11 +30,10 @@ from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.log import EventData, OrderGiven, SessionNoted
 from sidecar.kernel.orders import Giver, Origin
 from sidecar.kernel.session import MemoryGap, Session, SessionKey, active_goal
-from sidecar.platform.incidents import LOOK
 from sidecar.platform.log_readings import SUPERVISION
-from sidecar.platform.on_use import built_on_use
-from sidecar.platform.ports import StaleSessionError
+from sidecar.platform.ports import StaleSessionError, built_on_use
 from sidecar.platform.services import note_event
+from sidecar.platform.state import LOOK
 from sidecar.rubric.ports import GuidanceFiles
 from sidecar.systems.supervision.baselines import Baselines
 from sidecar.systems.supervision.gate_approvals import GateApprovals

@@ -18,7 +18,7 @@ from sidecar.judging.backends.answer import OngoingJudgement
 from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.platform import http
-from sidecar.platform.http_faults import FaultError, parse_retry_after
+from sidecar.platform.http import FaultError, parse_retry_after
 from support.fake_claude import CASE, COMPLETE
 from support.judge_worlds import KEY, SESSION, ServiceWorld, service_judge, settings
 from support.model_script import HttpErrorReply

@@ -18,9 +18,8 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.governance import ContextLock
 from sidecar.kernel.log import EventFilter
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.clock import SystemClock
 from sidecar.platform.event_log import EventLogFile
-from sidecar.platform.ports import Clock
+from sidecar.platform.ports import Clock, SystemClock
 from sidecar.systems.governance.audit import Audit
 from sidecar.systems.governance.locks import BROKEN, RELEASED, LockHeldError, LockLostError, Locks
 from sidecar.systems.governance.policy.chain import Verification
@@ -196,7 +195,7 @@ def test_what_happens_to_a_lock_is_an_entry_of_the_session_that_holds_it(tmp_pat
 RACER = """
 import os, pathlib, sys
 from sidecar.kernel.audit import Mode
-from sidecar.platform.clock import SystemClock
+from sidecar.platform.ports import SystemClock
 from sidecar.platform.event_log import EventLogFile
 from sidecar.systems.governance.locks import LockHeldError
 from sidecar.wiring.headless import build_locks

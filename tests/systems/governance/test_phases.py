@@ -29,8 +29,8 @@ from sidecar.kernel.governance import (
     ReviewInput,
 )
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.clock import SystemClock
 from sidecar.platform.event_log import EventLogFile
+from sidecar.platform.ports import SystemClock
 from sidecar.platform.steering import UNHELD
 from sidecar.systems.governance.conductor import Assignment, conduct
 from sidecar.systems.governance.locks import RELEASED

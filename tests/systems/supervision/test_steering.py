@@ -19,9 +19,8 @@ from sidecar.kernel.instructions import InstructionKind
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
 from sidecar.platform.configuration import ConfigurationFile
-from sidecar.platform.incidents import Incidents
-from sidecar.platform.steering import SteeringFiles
-from sidecar.platform.user_state import SwitchFile
+from sidecar.platform.state import Incidents
+from sidecar.platform.steering import SteeringFiles, SwitchFile
 from sidecar.systems.supervision.steering import SteeringWatch
 from sidecar.wiring.platform import build_steering
 from support.cases import KEY, PYTEST, edited, ran, stopped, turn
