@@ -17,7 +17,6 @@ from sidecar.cli.goal import refuse_agents
 from sidecar.cli.history import story_lines
 from sidecar.cli.printing import echo, echo_json
 from sidecar.hosts.claude_code.codec import HOST as CLAUDE_CODE
-from sidecar.hosts.names import HOST_ALIASES
 from sidecar.hosts.opencode.codec import HOST as OPENCODE
 from sidecar.hosts.recorded import (
     RecordedSession,
@@ -26,6 +25,7 @@ from sidecar.hosts.recorded import (
     read_claude_transcript,
     read_opencode_export,
 )
+from sidecar.hosts.shared import HOST_ALIASES
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.text import escape_unprintable

@@ -49,14 +49,13 @@ def show(*, as_json: bool) -> None:
         echo(line)
 
 
-def setting_lines(settings: Settings, sources: Sequence[SettingSource], section: str = "") -> Iterator[str]:
-    """Write each setting, or those of a section, as TOML, and name the file that sets it."""
+def setting_lines(settings: Settings, sources: Sequence[SettingSource]) -> Iterator[str]:
+    """Write each setting as TOML, and name the file that sets it."""
     written = [(source.name, dict(_dotted_values(source.values))) for source in sources]
     for key, value in _dotted_values(msgspec.to_builtins(settings)):
         name = next((name for name, values in written if key in values and values[key] == value), "")
         mark = f"  # set in {name}" if name else ""
-        if key.startswith(f"{section}." if section else ""):
-            yield f"# {key} has no value" if value is None else f"{key} = {_toml_value(value)}{mark}"
+        yield f"# {key} has no value" if value is None else f"{key} = {_toml_value(value)}{mark}"
 
 
 @config.command()

@@ -24,10 +24,13 @@ from sidecar.cli.doctor_checks import (
     warning_finding,
 )
 from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files, plugin_file_scope
-from sidecar.hosts.claude_code.permissions import deny_rules, missing_deny_rules
-from sidecar.hosts.claude_code.plugin import RUBRIC_PLUGIN_ID
-from sidecar.hosts.claude_code.user_settings import user_settings_file
-from sidecar.hosts.opencode import plugin_folder
+from sidecar.hosts.claude_code.plugin import (
+    RUBRIC_PLUGIN_ID,
+    deny_rules,
+    missing_deny_rules,
+    user_settings_file,
+)
+from sidecar.hosts.opencode import plugin_file
 from sidecar.hosts.opencode.plugin_file import FILE_LIMIT, identify_plugin_file
 from sidecar.kernel.structs import read_json
 from sidecar.platform.files import UnusableFileError, read_whole
@@ -209,7 +212,7 @@ async def examine_opencode(*, needed: bool) -> HostFindings:
         lines.append(
             warning_finding(f"there are {len(ours)} of them, and one is enough", _uninstall_command(ours[-1]))
         )
-    pure = plugin_folder.is_switched_on(os.environ, "OPENCODE_PURE")
+    pure = plugin_file.is_switched_on(os.environ, "OPENCODE_PURE")
     if pure:
         lines.append(
             warning_finding("OpenCode loads no plugin while OPENCODE_PURE is set", "unset OPENCODE_PURE")
@@ -242,15 +245,15 @@ def _plugin_file_finding(path: Path) -> DoctorFinding:
 
 def _uninstall_command(path: Path) -> str:
     """The command that removes a superfluous plugin file: `rm` where it is not in this project's folder."""
-    here = plugin_folder.opencode_project_folder(Path.cwd())
+    here = plugin_file.opencode_project_folder(Path.cwd())
     return "supervisor uninstall opencode --scope project" if here in path.parents else f"rm {path}"
 
 
 def _package_findings() -> Iterator[DoctorFinding]:
     """How npm's packages, or our stand-in for them, affect a start of OpenCode."""
-    for folder in dict.fromkeys(plugin_folder.opencode_config_folders(os.environ, Path.cwd())):
-        others = plugin_folder.foreign_plugins(folder)
-        if others and plugin_folder.has_stand_in(folder):
+    for folder in dict.fromkeys(plugin_file.opencode_config_folders(os.environ, Path.cwd())):
+        others = plugin_file.foreign_plugins(folder)
+        if others and plugin_file.has_stand_in(folder):
             yield warning_finding(
                 f"our stand-in for npm's packages hides them from {others[0]}", INSTALL_IN_OPENCODE
             )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import csv
-import datetime as dt
 import io
 import os
 import time
@@ -93,15 +92,6 @@ def explain(session: str, *, last: int, markdown: bool, as_json: bool, everywher
         echo(("\n" if number else "") + "\n".join(_markdown(story) if markdown else _plain(story)))
 
 
-def explain_last(session: str) -> str:
-    """Return the story of a session's last decision. Raises ClickException where none is known."""
-    log = _open_log()
-    decisions = _found(log, session, None, everywhere=True)[-1:]
-    return "\n".join(
-        line for story in asyncio.run(_tell(StopHistory(log), decisions)) for line in _plain(story)
-    )
-
-
 async def _tell(kept: StopHistory, decisions: Sequence[Decision]) -> list[Story]:
     return [
         tell_decision(
@@ -114,7 +104,7 @@ async def _tell(kept: StopHistory, decisions: Sequence[Decision]) -> list[Story]
 def _title(story: Story) -> str:
     one = story.decision
     where = f"{one.session.host}:{one.session.id} in {one.project}"
-    return escape_unprintable(f"{_local_time(one.at)} {where}: {story.summary}")
+    return escape_unprintable(f"{local_time(one.at)} {where}: {story.summary}")
 
 
 def _plain(story: Story) -> Iterable[str]:
@@ -156,7 +146,7 @@ def history(session: str, *, last: int, days: int, everywhere: bool, form: str |
         return
     table = new_table("when", "session", "decided", "why", "afterwards")
     for one in lines:
-        when, short = _local_time(one.at)[5:16], one.session.rpartition(":")[2][:SHORT_ID]
+        when, short = local_time(one.at)[5:16], one.session.rpartition(":")[2][:SHORT_ID]
         cells = (when, short, one.decided, one.why[:WHY_LENGTH], one.afterwards)
         table.add_row(*(Text(escape_unprintable(cell)) for cell in cells))
     for column in (*table.columns[:3], table.columns[-1]):
@@ -261,10 +251,6 @@ def _found(log: EventLogFile, session: str, days: int | None, *, everywhere: boo
             else NOTHING_FOUND
         )
     return found
-
-
-def _local_time(at: float) -> str:
-    return f"{dt.datetime.fromtimestamp(at, tz=dt.UTC).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 SHOWN_LENGTH = 300

@@ -15,7 +15,7 @@ from msgspec import Raw
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.link import call_sidecar
 from sidecar.cli.printing import echo
-from sidecar.hosts.markers.inbox import InboxDecision
+from sidecar.hosts.marker_inbox import InboxDecision
 from sidecar.kernel.text import escape_unprintable
 from sidecar.platform import client
 from sidecar.platform.client import DOCTOR_ADVICE, SidecarError

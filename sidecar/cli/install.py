@@ -18,7 +18,7 @@ from sidecar.cli.goal import refuse_agents
 from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files, plugin_file_scope
 from sidecar.cli.options import CLAUDE_CODE, OPENCODE, HostChoice
 from sidecar.cli.printing import echo
-from sidecar.hosts.claude_code import permissions, plugin, status_line, user_settings
+from sidecar.hosts.claude_code import plugin
 from sidecar.platform import installation, paths, processes
 from sidecar.platform.client import SidecarClient
 
@@ -124,8 +124,8 @@ def _install_into_claude(  # noqa: PLR0913 - what two commands say
     """Install or update the plugins, then the rules that keep the host's agent from our own files."""
     orders: list[tuple[str, ...]] = [("plugin", "marketplace", "add", str(installation.plugin_root()))]
     orders += [("plugin", verb, one, "--scope", scope) for one in plugins]
-    folders, settings = paths.user_paths(), user_settings.user_settings_file(os.environ)
-    old, new = (permissions.deny_rules(folders, one) for one in (folders.recorded_runtime(), runtime))
+    folders, settings = paths.user_paths(), plugin.user_settings_file(os.environ)
+    old, new = (plugin.deny_rules(folders, one) for one in (folders.recorded_runtime(), runtime))
     denial = f"deny the agent, in {settings}: {', '.join(new)}"
     if print_only:
         for order in orders:
@@ -138,16 +138,16 @@ def _install_into_claude(  # noqa: PLR0913 - what two commands say
         _print_claude_command(order)
         echo(f"  {host_plugins.run(*order)}")
     echo(denial)
-    permissions.replace_deny_rules(settings, old, new)
+    plugin.replace_deny_rules(settings, old, new)
     echo("Done. Start claude in a project and type: /supervisor:goal all tests pass")
 
 
 def _change_status_line(runtime: Path | None, *, print_only: bool) -> None:
-    settings = user_settings.user_settings_file(os.environ)
+    settings = plugin.user_settings_file(os.environ)
     done = f"take our part of the status line out of {settings}"
     echo(f"show the goal in the status line of {settings}" if runtime else done)
     if not print_only:
-        status_line.put_status_line(settings, runtime)
+        plugin.put_status_line(settings, runtime)
 
 
 def _install_into_opencode(scope: str, runtime: Path, *, print_only: bool, status_line: bool = False) -> None:
@@ -214,12 +214,10 @@ def _remove_from_claude(scope: str, claude: str, *, purge: bool, print_only: boo
 
 
 def _remove_deny_rules(*, print_only: bool) -> None:
-    folders, settings = paths.user_paths(), user_settings.user_settings_file(os.environ)
+    folders, settings = paths.user_paths(), plugin.user_settings_file(os.environ)
     echo(f"take what an install denied the agent out of {settings}")
     if not print_only:
-        permissions.replace_deny_rules(
-            settings, permissions.deny_rules(folders, folders.recorded_runtime()), ()
-        )
+        plugin.replace_deny_rules(settings, plugin.deny_rules(folders, folders.recorded_runtime()), ())
 
 
 def _remove_from_opencode(scope: str, *, purge: bool, print_only: bool) -> None:
@@ -256,7 +254,7 @@ def _remove_runtime(other: str, *, purge: bool, print_only: bool) -> None:
         return
     if not print_only:
         SidecarClient(folders).wait_until_gone()
-    places = (folders.state, folders.config, user_settings.cached_plugins(os.environ))
+    places = (folders.state, folders.config, plugin.cached_plugins(os.environ))
     for folder in filter(Path.exists, places):
         echo(f"remove {folder}")
         if not print_only:

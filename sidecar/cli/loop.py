@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 import secrets
 import sys
@@ -12,22 +11,19 @@ from typing import Any, Final
 import click
 import msgspec
 
-from sidecar.cli.config import CommandLineFiles, setting_lines
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.history import event_line
 from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json, echo_json_text
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
-from sidecar.hosts.names import checked_session_id
+from sidecar.hosts.shared import checked_session_id
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Journal, Task
 from sidecar.kernel.log import EventFilter
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.kernel.settings import LoopSettings, NamedModel, WorkerSettings
 from sidecar.kernel.text import clean_line
 from sidecar.platform.apply import ChangeApplier
-from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.paths import user_paths
 from sidecar.platform.services import PlatformServices
 from sidecar.servers.tools.loop_forms import LoopReport
@@ -213,23 +209,3 @@ def _report(platform: PlatformServices, key: SessionKey, message: str = "") -> L
     name = key.id if key.host == HOST else f"{key.host}:{key.id}"
     tasks = (platform.journals.load(key) or Journal()).tasks
     return LoopShown(**at.overview(), session=name, tasks=tasks, message=message or at.end_reason)
-
-
-# --- configuration ------------------------------------------------------------------------------------------
-
-
-@loop.command()
-@click.option("--example", is_flag=True, help="The defaults, instead of what is in force.")
-def config(*, example: bool) -> None:
-    """Print the settings of the loop, its workers and the models, as in config.toml."""
-    configuration = ConfigurationFile({} if example else os.environ, CommandLineFiles())
-    settings, problems = configuration.load()
-    for name, kind in (("loop", LoopSettings), ("workers", WorkerSettings), ("models", NamedModel)):
-        for line in inspect.cleandoc(kind.__doc__ or "").splitlines():
-            echo(f"# {line}".rstrip())
-        for line in setting_lines(settings, configuration.sources(), name):
-            echo(line)
-        echo()
-    for problem in problems:
-        echo(problem, err=True)
-    sys.exit(1 if problems else 0)

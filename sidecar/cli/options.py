@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sidecar.hosts.names import HOST_ALIASES
+from sidecar.hosts.shared import HOST_ALIASES
 
 if TYPE_CHECKING:
     WordChoice = click.Choice[str]

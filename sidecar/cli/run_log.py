@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 from collections.abc import Iterator
 from typing import Final
 
 import click
 
-from sidecar.cli.printing import echo
+from sidecar.cli.printing import echo, local_time
 from sidecar.cli.run_show import format_duration
-from sidecar.hosts.names import checked_session_id
+from sidecar.hosts.shared import checked_session_id
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.log import EventFilter, LoggedEvent, RunIterationBegan, RunIterationEnded, event_kind
 from sidecar.kernel.runs import RUN_HOST
@@ -62,22 +61,24 @@ def _number(event: LoggedEvent) -> int:
 
 def _in_short(event: LoggedEvent, newest: LoggedEvent) -> Iterator[str]:
     """Give the line of an iteration that ended, and of the newest one that did not."""
+    when = local_time(event.at)
     match event.data:
         case RunIterationEnded():
-            yield clean_line(f"{event.data.number:>3} {_when(event)} {_ending(event.data)}", LINE_LENGTH)
+            yield clean_line(f"{event.data.number:>3} {when} {_ending(event.data)}", LINE_LENGTH)
         case RunIterationBegan() if event is newest:
-            yield f"{event.data.number:>3} {_when(event)} at work, or its run was killed"
+            yield f"{event.data.number:>3} {when} at work, or its run was killed"
         case _:
             pass
 
 
 def _in_full(event: LoggedEvent) -> Iterator[str]:
+    when = local_time(event.at)
     match event.data:
         case RunIterationBegan() as begun:
-            yield f"iteration {begun.number} ({begun.iteration} of {begun.most} of its goal), {_when(event)}"
+            yield f"iteration {begun.number} ({begun.iteration} of {begun.most} of its goal), {when}"
             yield f"\n--- prompt ---\n{begun.prompt}"
         case RunIterationEnded() as ended:
-            yield f"\n--- output ---\n{ended.output}\n\n--- end, {_when(event)} ---\n{_ending(ended)}"
+            yield f"\n--- output ---\n{ended.output}\n\n--- end, {when} ---\n{_ending(ended)}"
         case _:
             pass
 
@@ -92,7 +93,3 @@ def _ending(ended: RunIterationEnded) -> str:
         f"{ended.decided}: {ended.detail}".removesuffix(": "),
     )
     return "; ".join(filter(None, parts))
-
-
-def _when(event: LoggedEvent) -> str:
-    return dt.datetime.fromtimestamp(event.at, tz=dt.UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -29,9 +29,8 @@ from sidecar.cli.run_template import load_template, read_text, write_template
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.evidence.gates.approvals import TrustFile, approved_run_hooks
 from sidecar.evidence.tree.checkout import place_ignored_files
-from sidecar.hosts.command import CommandAgent
-from sidecar.hosts.names import WORKER_MARKER, checked_session_id
-from sidecar.hosts.run_programs import subagent_tool
+from sidecar.hosts.command import CommandAgent, subagent_tool
+from sidecar.hosts.shared import WORKER_MARKER, checked_session_id
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author, NoteKind
 from sidecar.kernel.orders import GoalTerms, parse_order

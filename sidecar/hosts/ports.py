@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Raw, Struct
 
+from sidecar.hosts.shared import OPENCODE
+from sidecar.hosts.unrecorded import HOST as MARKER
 from sidecar.kernel.effects import HostAnswer
 from sidecar.kernel.events import AgentStopped, AnyHostEvent, CommandTyped, HostEvent
+from sidecar.kernel.runs import RUN_HOST as RUN
 from sidecar.kernel.session import Environment
 from sidecar.kernel.turn import Turn
+
+if TYPE_CHECKING:
+    from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+    from sidecar.hosts.opencode.link import OpenCodeHistory
+    from sidecar.hosts.unrecorded import MarkerTurns
+    from sidecar.kernel.events import AgentStopped, CommandTyped, HostEvent
+    from sidecar.kernel.turn import Turn
 
 
 class HookCall(Struct, frozen=True, kw_only=True):
@@ -110,3 +120,51 @@ class AgentRunner(Protocol):
 
     async def run(self, errand: AgentTask, hear: Callable[[str], None]) -> AgentResult:
         """Run once. `hear` gets the output piece by piece. Cancelling kills the agent and all it started."""
+
+
+UNRECORDED_HOSTS = (MARKER, RUN)
+"""Hosts whose sessions nobody records: all that is known is what their stops report."""
+
+
+class HostTranscripts:
+    """Implements hosts.ports.Transcripts."""
+
+    def __init__(self, claude: ClaudeTranscripts, opencode: OpenCodeHistory, markers: MarkerTurns) -> None:
+        """Take one reader per kind of host; each call goes to that of the session's host."""
+        self._claude = claude
+        self._opencode = opencode
+        self._markers = markers
+
+    async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
+        """Read the turn that ends in `stop`; see hosts.ports.Transcripts."""
+        if stop.key.host == OPENCODE:
+            return await self._opencode.read(stop, counted_to)
+        if stop.key.host in UNRECORDED_HOSTS:
+            return await self._markers.read(stop, counted_to)
+        return await self._claude.read(stop, counted_to)
+
+    def position(self, event: CommandTyped) -> int:
+        """Return where the record ends now, 0 if there is none."""
+        if event.key.host == OPENCODE:
+            return self._opencode.position()
+        if event.key.host in UNRECORDED_HOSTS:
+            return 0
+        return self._claude.size(event.transcript)
+
+    def unanswered(self, event: HostEvent) -> bool:
+        """Return whether a tool call of the agent runs, as far as the host's record shows it.
+
+        OpenCode speaks for itself over its own connection, so nobody asks.
+        """
+        if event.key.host in (OPENCODE, *UNRECORDED_HOSTS):
+            return False
+        return self._claude.unanswered(event.key, getattr(event, "transcript", ""))
+
+    def queued(self, stop: AgentStopped, position: int) -> bool:
+        """Return whether a human prompt waits.
+
+        OpenCode reports such prompts itself, and for hosts without a record it is not known.
+        """
+        return stop.key.host not in (OPENCODE, *UNRECORDED_HOSTS) and self._claude.queued(
+            stop.transcript, position
+        )

@@ -19,6 +19,7 @@ from sidecar.hosts.claude_code.codec import HOST as CLAUDE_CODE
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.codec import HOST as OPENCODE
 from sidecar.hosts.opencode.messages import read_last_turn
+from sidecar.hosts.shared import try_decode
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
@@ -89,7 +90,7 @@ def read_claude_transcript(path: Path, project: str = "") -> RecordedSession:
         head = file.read(HEAD_BYTES).splitlines()
     began, folder = 0.0, ""
     for raw in head:
-        line = wire.try_decode_mended(raw, _LINE)
+        line = try_decode(raw, _LINE)
         if line is not None:
             began = began or _seconds(line.timestamp)
             folder = folder or line.cwd

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from sidecar.hosts.names import checked_session_id
+from sidecar.hosts.shared import checked_session_id
 from sidecar.kernel import budget
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.gate import Outcome

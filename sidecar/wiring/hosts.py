@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 from msgspec import Raw, Struct
 
 from sidecar.evidence.ports import EvidenceServices
-from sidecar.hosts.markers import codec as markers
-from sidecar.hosts.names import OPENCODE
-from sidecar.hosts.ports import HostCodec
-from sidecar.hosts.runs import RunCodec
-from sidecar.hosts.transcripts import HostTranscripts
+from sidecar.hosts import unrecorded
+from sidecar.hosts.ports import HostCodec, HostTranscripts
+from sidecar.hosts.shared import OPENCODE
+from sidecar.hosts.unrecorded import RunCodec
 from sidecar.kernel.runs import RUN_HOST
 from sidecar.platform.ports import built_on_use
 from sidecar.platform.services import PlatformServices
@@ -50,7 +49,7 @@ def build_codecs() -> dict[str, HostCodec]:
     return {
         "claude-code": built_on_use(_claude_code_codec),
         OPENCODE: built_on_use(_opencode_codec),
-        markers.HOST: markers.MarkerCodec(os.environ),
+        unrecorded.HOST: unrecorded.MarkerCodec(os.environ),
         RUN_HOST: RunCodec(),
     }
 
@@ -60,7 +59,7 @@ def build_transcripts(shared: EvidenceServices) -> HostTranscripts:
     return HostTranscripts(
         built_on_use(partial(_claude_transcripts, shared)),
         built_on_use(partial(_opencode_history, shared)),
-        markers.MarkerTurns(shared.workspace, shared.store),
+        unrecorded.MarkerTurns(shared.workspace, shared.store),
     )
 
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Raw, Struct
 
-from sidecar.hosts.markers import codec as markers
-from sidecar.hosts.markers.folder import MarkerFolder
-from sidecar.hosts.markers.inbox import MarkerInbox
+from sidecar.hosts import unrecorded
+from sidecar.hosts.marker_inbox import MarkerFolder, MarkerInbox
 from sidecar.hosts.ports import HookCall
 from sidecar.platform.configuration import user_config_folder
 from sidecar.platform.paths import user_paths
@@ -135,11 +134,13 @@ def page_methods(control: SidecarControl, built: Supervision) -> Methods:
 def inbox_methods(control: SidecarControl, built: Supervision) -> Methods:
     """Build the inbox, which runs in the background. Its stops use the socket, like those of other hosts."""
 
-    async def judged(stop: markers.StopFound) -> bytes:
+    async def judged(stop: unrecorded.StopFound) -> bytes:
         from sidecar.platform import client
 
         event = Raw(msgspec.json.encode(stop))
-        return await client.request_sidecar("hook", HookCall(host=markers.HOST, event=event, environment={}))
+        return await client.request_sidecar(
+            "hook", HookCall(host=unrecorded.HOST, event=event, environment={})
+        )
 
     def decided(decision: Struct) -> None:
         handler.tell(decision)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Raw
 
-from sidecar.hosts.markers import codec as markers
-from sidecar.hosts.names import OPENCODE
+from sidecar.hosts import unrecorded
 from sidecar.hosts.ports import HookCall
+from sidecar.hosts.shared import OPENCODE
 from sidecar.judging.backends.chain import build_judge
 from sidecar.kernel.session import MemoryGap, SessionKey
 from sidecar.platform.installation import plugin_root
@@ -108,7 +108,7 @@ def supervision_methods(built: Supervision) -> Methods:
         asked = read_params(params, OrderRequest)
         reply = await built.people.order(asked, peer.pid)
         at = built.people.find(asked.who) if reply.work else None  # an order makes it the one seen last
-        if at is not None and at.key.host == markers.HOST:
+        if at is not None and at.key.host == unrecorded.HOST:
             # A session of markers has no prompts, so setting the goal sets its agent to work.
             await begin_marker_work(built.hooks, at.key.id, at.project)
         return msgspec.json.encode(reply)
@@ -148,7 +148,7 @@ def log_methods(built: Supervision, control: SidecarControl) -> Methods:
 
 async def begin_marker_work(hooks: HookHandler, session: str, project: str) -> None:
     """Report that a person set an agent to work whose stops will be markers."""
-    await hooks.handle(markers.HOST, msgspec.json.encode(markers.WorkBegins(session, project)), {}, 0)
+    await hooks.handle(unrecorded.HOST, msgspec.json.encode(unrecorded.WorkBegins(session, project)), {}, 0)
 
 
 async def report_saved_files(saved: SavedFileWatch, toasts: Toasts) -> None:

@@ -22,12 +22,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.hosts.claude_code.headless import RETRIES, find_claude
 from sidecar.hosts.command import AgentInvocation, build_invocation, run_invocation
-from sidecar.hosts.names import WORKER_MARKER
 from sidecar.hosts.opencode.link import get_session_context
 from sidecar.hosts.ports import AgentTask
-from sidecar.hosts.streams import AgentStream, ClaudeStream, OpenCodeStream, worker_data
+from sidecar.hosts.shared import WORKER_MARKER
+from sidecar.hosts.streams import RETRIES, AgentStream, ClaudeStream, OpenCodeStream, find_claude, worker_data
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.structs import read_json

@@ -12,8 +12,8 @@ import pytest
 from sidecar import __version__, cli
 from sidecar.cli import doctor, doctor_hosts
 from sidecar.cli.doctor_checks import DoctorFinding, FindingLevel
-from sidecar.hosts.claude_code import permissions
-from sidecar.hosts.claude_code.user_settings import user_settings_file
+from sidecar.hosts.claude_code import plugin
+from sidecar.hosts.claude_code.plugin import user_settings_file
 from sidecar.kernel.events import JudgeFailed
 from sidecar.platform import installation
 from sidecar.platform.paths import user_paths
@@ -61,8 +61,8 @@ class Here:
         self.has("claude", CLAUDE)
         (self.home / "listed").write_text(listed, encoding="utf-8")
         folders = user_paths()
-        rules = permissions.deny_rules(folders, folders.recorded_runtime())
-        permissions.replace_deny_rules(user_settings_file({}), (), rules)
+        rules = plugin.deny_rules(folders, folders.recorded_runtime())
+        plugin.replace_deny_rules(user_settings_file({}), (), rules)
 
     def has_opencode(self) -> None:
         self.has("opencode", OPENCODE)

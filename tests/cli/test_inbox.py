@@ -13,7 +13,7 @@ import pytest
 
 from sidecar.cli.demo_agent import REPAIRED_SOURCE
 from sidecar.cli.inbox import format_decision
-from sidecar.hosts.markers.inbox import InboxDecision
+from sidecar.hosts.marker_inbox import InboxDecision
 from support import mortal_sidecar
 from support.scene import SUPERVISOR, Stage, staged
 

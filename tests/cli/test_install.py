@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidecar import cli
-from sidecar.hosts.claude_code import permissions
+from sidecar.hosts.claude_code import plugin
 from sidecar.platform import installation
 from sidecar.platform.paths import user_paths
 
@@ -190,8 +190,8 @@ def test_a_runtime_at_another_place_takes_the_place_of_the_old_one(host: Host) -
     settings = settings_of(host, '{"permissions": {"deny": ["Bash(rm *)"], "allow": []}}')
     user_paths().record_runtime(host.home / "old" / "supervisor")
     user_paths().config.mkdir(parents=True)
-    rules = permissions.deny_rules(user_paths(), host.home / "old" / "supervisor")
-    permissions.replace_deny_rules(settings, (), rules)
+    rules = plugin.deny_rules(user_paths(), host.home / "old" / "supervisor")
+    plugin.replace_deny_rules(settings, (), rules)
     assert cli.run_command(["install", "claude-code"]) == 0
     text = settings.read_text(encoding="utf-8")
     assert ("~/old/supervisor" in text, "~/venv/supervisor" in text, "Bash(rm *)" in text) == (

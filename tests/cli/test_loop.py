@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from sidecar.cli.loop import loop
 from sidecar.kernel.settings import Settings
-from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.paths import user_paths
 from sidecar.systems.iteration.run_files import hold_run_lock
 from sidecar.workers.ports import WorkerRun, WorkerTask
@@ -202,16 +201,3 @@ def test_one_session_is_played_once_at_a_time_and_in_its_project(shell: Shell, t
 def test_without_a_task_it_says_what_to_type(shell: Shell) -> None:
     done = shell.types("run")
     assert (done.exit_code, "say what is to be done" in done.output) == (2, True)
-
-
-@pytest.mark.proves("the loop")
-def test_the_example_of_the_configuration_is_the_defaults(shell: Shell) -> None:
-    example = shell.types("config", "--example").output
-    configure(example + '[models.cheap]\nmodel = "m"\ntier = "small"\n')
-    settings, problems = ConfigurationFile(os.environ).load()
-    assert problems == ()
-    assert (settings.loop, settings.workers) == (Settings().loop, Settings().workers)
-    assert 'models.cheap.model = "m"  # set in config.toml' in shell.types("config").output
-    configure("[loop]\nthreshold = 0\nmax_cents = -1\n")
-    wrong = shell.types("config")
-    assert (wrong.exit_code, wrong.stderr.count("config.toml:")) == (1, 2)

@@ -8,9 +8,9 @@ import pytest
 
 from hosts.opencode.writing import answer, text, user
 from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
-from sidecar.hosts.markers.codec import MarkerTurns
 from sidecar.hosts.opencode.link import OpenCodeHistory
-from sidecar.hosts.transcripts import HostTranscripts
+from sidecar.hosts.ports import HostTranscripts
+from sidecar.hosts.unrecorded import MarkerTurns
 from sidecar.kernel.events import AgentStopped, CommandTyped
 from sidecar.kernel.orders import Order
 from sidecar.kernel.session import SessionKey

@@ -15,9 +15,9 @@ from msgspec import Raw, Struct
 from servers.bench import LIMIT_S, Bench, Caller, happens
 from servers.conftest import Start
 from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
-from sidecar.hosts.markers.codec import MarkerTurns
 from sidecar.hosts.opencode.link import OpenCodeHistory
-from sidecar.hosts.transcripts import HostTranscripts
+from sidecar.hosts.ports import HostTranscripts
+from sidecar.hosts.unrecorded import MarkerTurns
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
 from sidecar.platform import client

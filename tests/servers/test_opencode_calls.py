@@ -17,10 +17,10 @@ from servers.bench import LIMIT_S, Bench, Caller
 from servers.conftest import Start
 from sidecar import __version__
 from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
-from sidecar.hosts.markers.codec import MarkerTurns
 from sidecar.hosts.opencode import codec, link
 from sidecar.hosts.opencode.link import TOO_LONG, OpenCodeHistory
-from sidecar.hosts.transcripts import HostTranscripts
+from sidecar.hosts.ports import HostTranscripts
+from sidecar.hosts.unrecorded import MarkerTurns
 from sidecar.judging.backends.chain import build_judge
 from sidecar.judging.backends.opencode import TITLE
 from sidecar.kernel.changes import FileBaseline

@@ -10,10 +10,10 @@ from typing import Any, Self
 import msgspec
 
 from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
-from sidecar.hosts.markers.codec import MarkerTurns
 from sidecar.hosts.opencode.link import OpenCodeHistory
-from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
-from sidecar.hosts.runs import (
+from sidecar.hosts.ports import AgentResult, AgentTask, HostTranscripts, McpAccess
+from sidecar.hosts.unrecorded import (
+    MarkerTurns,
     RunBegunEvent,
     RunCodec,
     RunEndedEvent,
@@ -21,7 +21,6 @@ from sidecar.hosts.runs import (
     RunStoppedEvent,
     RunTypedEvent,
 )
-from sidecar.hosts.transcripts import HostTranscripts
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.log import RunHistoryEvent
 from sidecar.kernel.orders import GoalTerms, Order

@@ -22,18 +22,13 @@ from msgspec.structs import replace
 
 from sidecar import __version__
 from sidecar.hosts.acp.link import (
+    PROTOCOL_VERSION,
+    SIGN_IN_FIRST,
     AcpConnection,
+    AcpContentBlock,
     AgentError,
     AgentPermit,
     AgentRefusedError,
-    PermissionLevel,
-    choose_permission_answer,
-    quote_one_line,
-)
-from sidecar.hosts.acp.wire import (
-    PROTOCOL_VERSION,
-    SIGN_IN_FIRST,
-    AcpContentBlock,
     CancelledOutcome,
     CancelNotification,
     Header,
@@ -43,6 +38,7 @@ from sidecar.hosts.acp.wire import (
     InitializeResponse,
     NewSessionRequest,
     NewSessionResponse,
+    PermissionLevel,
     PermissionRequest,
     PermissionResponse,
     PromptRequest,
@@ -52,6 +48,8 @@ from sidecar.hosts.acp.wire import (
     SessionNotification,
     SessionUpdate,
     StdioServer,
+    choose_permission_answer,
+    quote_one_line,
 )
 from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.kernel.models import token_count_or_zero

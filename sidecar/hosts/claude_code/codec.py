@@ -9,7 +9,7 @@ import msgspec
 
 from sidecar.hosts.claude_code import hook_messages
 from sidecar.hosts.claude_code.hook_messages import build_hook_output, identified_call_output
-from sidecar.hosts.names import HOSTILE_NAME_SHOWN, WORKER_MARKER, checked_project_folder, checked_session_id
+from sidecar.hosts.shared import HOSTILE_NAME_SHOWN, WORKER_MARKER, checked_project_folder, checked_session_id
 from sidecar.kernel.effects import ToolCallReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import (

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, TypeVar
+from typing import Final, Literal
 
 import msgspec
 
+from sidecar.hosts.shared import clip_note, decode_event
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, NoReply, Rest, ToolCallReply
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.structs import UNREADABLE, decode_repaired
-from sidecar.kernel.text import clean_text, truncate_middle_utf16
-
-Wanted = TypeVar("Wanted")
-
-INPUT_LIMIT: Final = 4 * 1024 * 1024
-"""Bytes of one hook event."""
-ERROR_LIMIT: Final = 300
-"""Characters of a decoder's error that are passed on."""
+from sidecar.kernel.text import truncate_middle_utf16
 
 
 class HookEventBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="hook_event_name"):
@@ -114,6 +107,7 @@ HookEvent = (
     | SessionEnd
 )
 
+HOST_TITLE: Final = "Claude Code"
 HOOK_EVENT_NAMES: Final = (
     "SessionStart",
     "UserPromptExpansion",
@@ -136,31 +130,17 @@ def read_hook_event(raw: bytes) -> HookEvent:
         raise BadInputError(
             f"unknown hook event {name[:40]!r}; hooks.json may name only: {', '.join(HOOK_EVENT_NAMES)}"
         )
-    return _decode_hook_input(raw, HOOK_EVENT_DECODER)
+    return decode_event(raw, HOOK_EVENT_DECODER, HOST_TITLE)
 
 
 def read_hook_event_name(raw: bytes) -> str:
     """Decode only the event's name. Raises BadInputError."""
-    if len(raw) > INPUT_LIMIT:
-        raise BadInputError(f"hook input of {len(raw):,} bytes is over the limit of {INPUT_LIMIT:,} bytes")
-    return _decode_hook_input(raw, NAME_DECODER).hook_event_name
+    return decode_event(raw, NAME_DECODER, HOST_TITLE).hook_event_name
 
 
 def read_hook_tool_input(raw: bytes) -> dict[str, msgspec.Raw]:
     """Decode only the arguments of a PreToolUse. Raises BadInputError."""
-    return _decode_hook_input(raw, TOOL_INPUT_DECODER).tool_input
-
-
-def _decode_hook_input(raw: bytes, decoder: msgspec.json.Decoder[Wanted]) -> Wanted:
-    try:
-        return decode_repaired(raw, decoder)
-    except UNREADABLE as error:
-        raise _unusable_input_error(error) from error
-
-
-def _unusable_input_error(error: Exception) -> BadInputError:
-    said = str(error)[:ERROR_LIMIT]
-    return BadInputError(f"hook input cannot be used: {said}. `supervisor doctor` checks the host's version.")
+    return decode_event(raw, TOOL_INPUT_DECODER, HOST_TITLE).tool_input
 
 
 # --- The answer that Claude Code reads from a hook's standard output ----------------------------------------
@@ -187,8 +167,6 @@ SESSION_ARGUMENT_NAME: Final = "session"
 """The argument of our tools that names the calling session; a value from the model is overwritten."""
 CONTEXT_LIMIT: Final = 9500
 """UTF-16 code units of one additional context."""
-NOTE_LIMIT: Final = 4000
-"""UTF-16 code units of a line for the user."""
 BELL: Final = "\u0007"
 WATCH_EVENT: Final = "SessionStart"
 """The event whose answer may name files for the host to watch."""
@@ -224,7 +202,7 @@ def build_hook_output(event: str, answer: HostAnswer, feedback: str) -> HookOutp
             return _continuation_output(event, answer, feedback)
         case Rest():
             return HookOutput(
-                system_message=_clip_note(answer.note), terminal_sequence=BELL if answer.alarm else ""
+                system_message=clip_note(answer.note), terminal_sequence=BELL if answer.alarm else ""
             )
         case CommandReply():
             return _reply_output(event, answer)
@@ -233,7 +211,7 @@ def build_hook_output(event: str, answer: HostAnswer, feedback: str) -> HookOutp
         case NoReply():
             watch = HookSpecificOutput(hook_event_name=event, watch_paths=answer.watch)
             return HookOutput(
-                system_message=_clip_note(answer.note),
+                system_message=clip_note(answer.note),
                 hook_specific_output=watch if answer.watch and event == WATCH_EVENT else None,
             )
 
@@ -253,7 +231,7 @@ def _continuation_output(event: str, answer: Continue, feedback: str) -> HookOut
     if event != "Stop" or not feedback.strip():
         raise ValueError(f"a continuation of {len(feedback)} characters cannot answer {event}")
     return HookOutput(
-        system_message=_clip_note(answer.note), hook_specific_output=_context_output(event, feedback)
+        system_message=clip_note(answer.note), hook_specific_output=_context_output(event, feedback)
     )
 
 
@@ -262,13 +240,13 @@ def _reply_output(event: str, reply: CommandReply) -> HookOutput:
         raise ValueError(f"a reply cannot answer {event}")
     if reply.work and not reply.refused:
         return HookOutput(
-            system_message=_clip_note(reply.text), hook_specific_output=_context_output(event, reply.context)
+            system_message=clip_note(reply.text), hook_specific_output=_context_output(event, reply.context)
         )
     if event == "UserPromptExpansion" and not reply.refused:
         return HookOutput()
     return HookOutput(
         decision="block",
-        reason=_clip_note(reply.text),
+        reason=clip_note(reply.text),
         hook_specific_output=HookSpecificOutput(hook_event_name=event, suppress_original_prompt=True),
     )
 
@@ -277,7 +255,3 @@ def _context_output(event: str, text: str) -> HookSpecificOutput:
     return HookSpecificOutput(
         hook_event_name=event, additional_context=truncate_middle_utf16(text, CONTEXT_LIMIT)
     )
-
-
-def _clip_note(text: str) -> str:
-    return clean_text(truncate_middle_utf16(text, NOTE_LIMIT))

@@ -7,17 +7,21 @@ from typing import Final
 
 import msgspec
 
-from sidecar.hosts.claude_code.transcript_lines import NOTHING, ContentBlock, read_content_blocks, try_decode
-from sidecar.hosts.own_tools import is_harmless_tool
-from sidecar.kernel.text import last_characters, strip_control_codes, truncate_middle
-from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall
+from sidecar.hosts.claude_code.transcript_lines import NOTHING, ContentBlock, read_content_blocks
+from sidecar.hosts.shared import (
+    COMMAND_LIMIT,
+    PATH_LIMIT,
+    TODO_LIMIT,
+    build_todo,
+    name_actions,
+    result_output,
+    tool_action,
+    try_decode,
+)
+from sidecar.kernel.text import strip_control_codes, truncate_middle
+from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall
 from sidecar.platform.shell import line as shell
 
-COMMAND_LIMIT: Final = 2000
-PATH_LIMIT: Final = 1000
-OUTPUT_LIMIT: Final = 2000
-RESULT_LIMIT: Final = 64 * 1024
-"""Characters at the end of a result that are examined, before colours are removed."""
 EXIT_CODE: Final = re.compile(r"(?:Error: )?Exit code (\d{1,5})\b")
 REFUSED_PREFIXES: Final = ("The user doesn't want to", "[Request interrupted by user")
 """How the results of calls begin that the user stopped."""
@@ -38,43 +42,14 @@ ENDINGS: Final = {
     "killed": CallOutcome.INTERRUPTED,
 }
 
-DOING: Final = {
-    "Bash": ToolAction.RUN,
-    "PowerShell": ToolAction.RUN,
-    "Monitor": ToolAction.RUN,
-    "Edit": ToolAction.EDIT,
-    "Write": ToolAction.EDIT,
-    "MultiEdit": ToolAction.EDIT,
-    "NotebookEdit": ToolAction.EDIT,
-    "TodoWrite": ToolAction.TODO,
-    "TaskCreate": ToolAction.TODO,
-    "TaskUpdate": ToolAction.TODO,
-    "AskUserQuestion": ToolAction.ASK,
-    "ExitPlanMode": ToolAction.ASK,
-    "Agent": ToolAction.DELEGATE,
-    "Task": ToolAction.DELEGATE,
-    "Workflow": ToolAction.DELEGATE,
-} | dict.fromkeys(
-    (
-        "Read",
-        "Glob",
-        "Grep",
-        "LS",
-        "LSP",
-        "NotebookRead",
-        "WebFetch",
-        "WebSearch",
-        "ToolSearch",
-        "BashOutput",
-        "TaskOutput",
-        "AgentOutputTool",
-        "TaskList",
-        "TaskGet",
-        "ListAgents",
-        "ListMcpResourcesTool",
-        "ReadMcpResourceTool",
-    ),
-    ToolAction.READ,
+DOING: Final = name_actions(
+    run="Bash PowerShell Monitor",
+    edit="Edit Write MultiEdit NotebookEdit",
+    todo="TodoWrite TaskCreate TaskUpdate",
+    ask="AskUserQuestion ExitPlanMode",
+    delegate="Agent Task Workflow",
+    read="Read Glob Grep LS LSP NotebookRead WebFetch WebSearch ToolSearch BashOutput TaskOutput "
+    "AgentOutputTool TaskList TaskGet ListAgents ListMcpResourcesTool ReadMcpResourceTool",
 )
 """A tool that is not listed is OTHER, as are those of MCP servers, except our own that only report."""
 OTHER_SHELLS: Final = frozenset({"PowerShell"})
@@ -104,7 +79,7 @@ STRING_DECODER: Final = msgspec.json.Decoder(str)
 
 def read_tool_call(block: ContentBlock) -> ToolCall:
     """Read a call that has no result yet."""
-    doing = DOING.get(block.name, ToolAction.READ if is_harmless_tool(block.name) else ToolAction.OTHER)
+    doing = tool_action(block.name, DOING)
     given = try_decode(block.input, CLAUDE_INPUT_DECODER) or ClaudeToolInput()
     paths = (given.file_path, given.notebook_path) if doing is ToolAction.EDIT else ()
     line = strip_control_codes(given.command) if doing is ToolAction.RUN else ""
@@ -122,11 +97,8 @@ def read_tool_call(block: ContentBlock) -> ToolCall:
 def apply_call_result(call: ToolCall, result: ContentBlock, structured: msgspec.Raw = NOTHING) -> ToolCall:
     """Return the call with its result."""
     said = "\n".join(block.text for block in read_content_blocks(result.content) if block.type == "text")
-    text = strip_control_codes(last_characters(said, RESULT_LIMIT))
     outcome, exit_code = _call_outcome(call, result, said, structured)
-    return msgspec.structs.replace(
-        call, outcome=outcome, exit_code=exit_code, output=last_characters(text, OUTPUT_LIMIT)
-    )
+    return msgspec.structs.replace(call, outcome=outcome, exit_code=exit_code, output=result_output(said))
 
 
 def parse_finish_notice(notice: str) -> tuple[str, CallOutcome, int | None]:
@@ -155,3 +127,161 @@ def _call_outcome(
     )
     # An interpretation ("no matches found") means an exit code other than 0 that is no failure.
     return CallOutcome.OK, 0 if call.doing is ToolAction.RUN and call.tool != "Monitor" and known else None
+
+
+CREATED_TASK: Final = re.compile(r"Task #(\S{1,40}) created")
+TODO_TOOLS: Final = ("TodoWrite", "TaskCreate", "TaskUpdate", "TaskList")
+
+
+class TodoWriteItem(msgspec.Struct, frozen=True):
+    """An entry of TodoWrite's list."""
+
+    content: str
+    status: str = "pending"
+
+
+class TodoToolInput(msgspec.Struct, frozen=True, rename={"task_id": "taskId"}):
+    """The input of any of the to-do tools."""
+
+    todos: tuple[TodoWriteItem, ...] = ()
+    task_id: str = ""
+    subject: str = ""
+    status: str = ""
+
+
+class TaskItem(msgspec.Struct, frozen=True):
+    """A task as the host returns it."""
+
+    id: str
+    subject: str = ""
+    status: str = "pending"
+
+
+class TaskToolResult(msgspec.Struct, frozen=True):
+    """The structured result of TaskCreate or TaskList."""
+
+    task: TaskItem | None = None
+    tasks: tuple[TaskItem, ...] | None = None
+    success: bool = True
+
+
+TODO_INPUT_DECODER: Final = msgspec.json.Decoder(TodoToolInput)
+TASK_RESULT_DECODER: Final = msgspec.json.Decoder(TaskToolResult)
+
+
+class TodoList:
+    """The to-do list, built from the calls that succeeded."""
+
+    def __init__(self) -> None:
+        """Start with an empty list."""
+        self._tasks: dict[str, Todo] = {}
+
+    def all(self) -> tuple[Todo, ...]:
+        """Return the entries in the order of their creation."""
+        return tuple(self._tasks.values())
+
+    def succeeded(self, tool: str, given: msgspec.Raw, result: msgspec.Raw = NOTHING, said: str = "") -> None:
+        """Apply a successful call; a call or result of an unknown shape changes nothing."""
+        asked = try_decode(given, TODO_INPUT_DECODER) or TodoToolInput()
+        answered = try_decode(result, TASK_RESULT_DECODER) or TaskToolResult()
+        match tool:
+            case "TodoWrite":
+                self._replace(
+                    [TaskItem(str(n), item.content, item.status) for n, item in enumerate(asked.todos)]
+                )
+            case "TaskCreate":
+                self._create(asked, answered, said)
+            case "TaskUpdate" if answered.success:
+                self._update(asked)
+            case "TaskList" if answered.tasks is not None:
+                self._replace(list(answered.tasks))
+
+    def _replace(self, tasks: list[TaskItem]) -> None:
+        self._tasks.clear()
+        for task in tasks:
+            self._put(task.id, task.subject, task.status)
+
+    def _create(self, asked: TodoToolInput, answered: TaskToolResult, said: str) -> None:
+        named = CREATED_TASK.search(said)
+        if answered.task is not None:
+            self._put(answered.task.id, answered.task.subject or asked.subject, "pending")
+        elif named is not None:
+            self._put(named[1], asked.subject, "pending")
+
+    def _update(self, asked: TodoToolInput) -> None:
+        if not asked.task_id:
+            return
+        known = self._tasks.get(asked.task_id, Todo(f"task {asked.task_id}", done=False))
+        status = asked.status or ("completed" if known.done else "pending")
+        self._put(asked.task_id, asked.subject or known.text, status)
+
+    def _put(self, name: str, text: str, status: str) -> None:
+        if status == "deleted":
+            self._tasks.pop(name, None)
+        elif name in self._tasks or len(self._tasks) < TODO_LIMIT:
+            self._tasks[name] = build_todo(text, status)
+
+
+# --- The host's queue of prompts that were typed while the agent worked -------------------------------------
+# The host records these operations: `enqueue` with the text; `dequeue` without the text, mostly for the
+# oldest entry, followed by the prompt itself; `remove`, in older versions without the text but then followed
+# by an attachment that repeats it if the entry was given to the agent in the middle of its turn; `popAll`
+# when the user took everything back.
+
+
+QUEUE_LIMIT: Final = 100
+QUEUED_TEXT_LIMIT: Final = 1000
+"""Characters by which entries are told apart."""
+NOTICE: Final = "<task-notification>"
+
+
+class PromptQueue:
+    """The waiting prompts, built from the recorded operations."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._entries: list[str] = []
+        self._removed = 0
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a person's prompt waits. A removal without text counts as removing a person's prompt."""
+        return sum(1 for text in self._entries if not text.startswith(NOTICE)) > self._removed
+
+    def operate(self, operation: str, text: str | None) -> None:
+        """Apply one operation; unknown ones change nothing."""
+        match operation:
+            case "enqueue":
+                self._entries = [*self._entries[-QUEUE_LIMIT + 1 :], (text or "")[:QUEUED_TEXT_LIMIT]]
+            case "dequeue":
+                del self._entries[:1]
+            case "remove" if text is None:
+                self._removed += 1
+            case "remove":
+                self._drop(text or "")
+            case "popAll":
+                self.clear()
+            case _:
+                pass
+
+    def absorb(self, text: str) -> None:
+        """Resolve a removal without text: the agent was given this entry in the middle of its turn."""
+        if self._removed:
+            self._removed -= 1
+            self._drop(text)
+
+    def prompted(self, text: str, source: str | None) -> None:
+        """Apply a person's prompt that opened a turn: typed at an idle agent, or taken from the queue."""
+        if source == "typed":
+            self.clear()
+        elif source == "queued":
+            self._drop(text)
+
+    def clear(self) -> None:
+        """Remove all entries."""
+        self._entries.clear()
+        self._removed = 0
+
+    def _drop(self, text: str) -> None:
+        if text[:QUEUED_TEXT_LIMIT] in self._entries:
+            self._entries.remove(text[:QUEUED_TEXT_LIMIT])

@@ -14,17 +14,15 @@ import re
 import stat
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from sidecar.kernel.text import repair_json
+from sidecar.hosts.shared import try_decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-
-Wanted = TypeVar("Wanted")
 
 NOTHING: Final = msgspec.Raw(b"null")
 ARTEFACT_PREFIXES: Final = (
@@ -134,18 +132,9 @@ BLOCK: Final = msgspec.json.Decoder(ContentBlock)
 RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def try_decode(raw: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Wanted]) -> Wanted | None:
-    """Decode what a host wrote; None if it has another form."""
-    try:
-        return decoder.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-
-
 def read_transcript_line(raw: bytes) -> TranscriptLine | None:
     """Decode a whole line, replacing lone surrogates; None if it is no line of a transcript."""
-    line = try_decode(raw, LINES)
-    return line if line is not None else try_decode(repair_json(raw), LINES)
+    return try_decode(raw, LINES)
 
 
 def read_texts(raw: msgspec.Raw) -> list[str]:

@@ -21,8 +21,15 @@ from typing import Final
 import msgspec
 
 from sidecar.hosts.claude_code import transcript_lines
-from sidecar.hosts.claude_code.todos import TODO_TOOLS, PromptQueue, TodoList
-from sidecar.hosts.claude_code.tools import apply_call_result, parse_finish_notice, read_tool_call
+from sidecar.hosts.claude_code.tools import (
+    TODO_TOOLS,
+    PromptQueue,
+    TodoList,
+    apply_call_result,
+    parse_finish_notice,
+    read_tool_call,
+)
+from sidecar.hosts.shared import try_decode
 from sidecar.kernel.text import strip_control_codes, truncate_middle
 from sidecar.kernel.turn import CallOutcome, ToolCall, Turn
 
@@ -92,9 +99,7 @@ class TranscriptState:
                 self._assistant(at, line, line.message)
             case "attachment" if not line.is_sidechain:
                 self._descend(line)
-                self._attachment(
-                    at, transcript_lines.try_decode(line.attachment, transcript_lines.ATTACHMENTS)
-                )
+                self._attachment(at, try_decode(line.attachment, transcript_lines.ATTACHMENTS))
             case "queue-operation":
                 self.queue.operate(
                     line.operation, next(iter(transcript_lines.read_texts(line.content)), None)

@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict
 import msgspec
 from msgspec import Struct
 
-from sidecar.hosts.names import (
+from sidecar.hosts.opencode import wire
+from sidecar.hosts.opencode.messages import ABORTED, describe_host_error, unquote_arguments
+from sidecar.hosts.shared import (
     HOSTILE_NAME_SHOWN,
     OPENCODE,
     WORKER_MARKER,
     checked_project_folder,
     checked_session_id,
+    clip_note,
+    decode_event,
+    try_decode,
 )
-from sidecar.hosts.opencode import wire
-from sidecar.hosts.opencode.messages import ABORTED, describe_host_error, unquote_arguments
 from sidecar.kernel.effects import (
     CommandReply,
     Continue,
@@ -44,8 +47,7 @@ from sidecar.kernel.events import (
 )
 from sidecar.kernel.orders import COMMAND_NAMES, parse_order
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.structs import UNREADABLE, decode_repaired
-from sidecar.kernel.text import clean_line, clean_text, truncate_middle_utf16
+from sidecar.kernel.text import truncate_middle_utf16
 
 if TYPE_CHECKING:
     from sidecar.kernel.session import Environment
@@ -53,12 +55,6 @@ if TYPE_CHECKING:
 
 # --- The events that our plugin sends: the host's own data, in one object for each event --------------------
 # Unknown fields are ignored. A field that the host may leave out has a default.
-
-
-INPUT_LIMIT: Final = 4 * 1024 * 1024
-"""Bytes of one event."""
-ERROR_LIMIT: Final = 300
-"""Characters of a decoder's error that are passed on."""
 
 
 class PluginSession(Struct, frozen=True, rename={"parent": "parentID"}):
@@ -153,19 +149,6 @@ PluginEvent = (
 PLUGIN_EVENT_DECODER: Final[msgspec.json.Decoder[PluginEvent]] = msgspec.json.Decoder(PluginEvent)
 
 
-def read_plugin_event(raw: bytes) -> PluginEvent:
-    """Decode a whole event. Raises BadInputError."""
-    if len(raw) > INPUT_LIMIT:
-        raise BadInputError(f"an event of {len(raw):,} bytes is over the limit of {INPUT_LIMIT:,} bytes")
-    try:
-        return decode_repaired(raw, PLUGIN_EVENT_DECODER)
-    except UNREADABLE as error:
-        said = clean_line(str(error)[:ERROR_LIMIT])
-        raise BadInputError(
-            f"an event of OpenCode cannot be used: {said}. `supervisor doctor` checks the plugin."
-        ) from error
-
-
 # --- Translation of events and answers ----------------------------------------------------------------------
 
 
@@ -173,8 +156,6 @@ HOST: Final = OPENCODE
 """The host's name in session keys."""
 READ_ONLY: Final = "plan"
 """The host's own agent that may not write files."""
-NOTE_LIMIT: Final = 4000
-"""UTF-16 code units of a line for the user."""
 SAID_LIMIT: Final = 20_000
 """UTF-16 code units of a text for the agent."""
 
@@ -211,7 +192,7 @@ class OpenCodeCodec:
 
     def decode(self, raw: bytes, environment: Environment, host_pid: int) -> AnyHostEvent:  # noqa: ARG002 - see above
         """Decode one event. Raises BadInputError if it is too big, malformed, mistyped or unknown."""
-        event = read_plugin_event(raw)
+        event: PluginEvent = decode_event(raw, PLUGIN_EVENT_DECODER, "OpenCode")
         return _convert_event(event, _common_fields(event.session, environment))
 
     def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:  # noqa: ARG002 - the plugin knows
@@ -269,7 +250,7 @@ def _convert_failure(event: SessionErrorEvent, common: _CommonFields) -> AnyHost
 
     A turn that the user stopped also fails; the host reports it again when the session is idle.
     """
-    error = wire.try_decode_mended(event.error, wire.ERROR_DECODER) or wire.MessageError()
+    error = try_decode(event.error, wire.ERROR_DECODER) or wire.MessageError()
     return TurnFailed(
         **common, error="stopped by the user" if error.name == ABORTED else describe_host_error(error)
     )
@@ -281,7 +262,7 @@ def _build_plugin_answer(answer: HostAnswer, feedback: str) -> PluginAnswer:
             if not feedback.strip():
                 raise ValueError("a continuation without words")
             return PluginAnswer(
-                notice=_clip_note(answer.note), variant="warning", say=_clip_agent_text(feedback)
+                notice=clip_note(answer.note), variant="warning", say=_clip_agent_text(feedback)
             )
         case Rest():
             bad = answer.alarm or answer.reason in (RestReason.UNJUDGED, RestReason.WAITING)
@@ -289,25 +270,21 @@ def _build_plugin_answer(answer: HostAnswer, feedback: str) -> PluginAnswer:
             variant: Literal["success", "warning", "info"] = (
                 "success" if good else "warning" if bad else "info"
             )
-            return PluginAnswer(notice=_clip_note(answer.note), variant=variant)
+            return PluginAnswer(notice=clip_note(answer.note), variant=variant)
         case CommandReply():
             return PluginAnswer(
-                notice=_clip_note(answer.text),
+                notice=clip_note(answer.text),
                 variant="error" if answer.refused else "info",
                 work=answer.work and not answer.refused,
                 context=_clip_agent_text(answer.context),
                 refused=answer.refused,
             )
         case NoReply():
-            return PluginAnswer(notice=_clip_note(answer.note))
+            return PluginAnswer(notice=clip_note(answer.note))
         case ToolCallReply():
             return PluginAnswer(
                 ours=True
             )  # the plugin knows the calling session; the host itself asks for permission
-
-
-def _clip_note(text: str) -> str:
-    return clean_text(truncate_middle_utf16(text, NOTE_LIMIT))
 
 
 def _clip_agent_text(text: str) -> str:

@@ -17,6 +17,7 @@ from msgspec import Raw, Struct
 
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.messages import covers_last_turn, read_last_turn
+from sidecar.hosts.shared import try_decode
 from sidecar.kernel.text import clean_line, clean_text
 from sidecar.kernel.turn import Turn
 
@@ -95,10 +96,10 @@ def set_session_context(host: HostConnection, event: bytes) -> None:
 
     Changes nothing if the event cannot be decoded.
     """
-    told = wire.try_decode_mended(event, EVENT_HEAD_DECODER)
+    told = try_decode(event, EVENT_HEAD_DECODER)
     if told is None:
         return
-    model = wire.try_decode_mended(told.last, MODEL_DECODER) or OpenCodeModel()
+    model = try_decode(told.last, MODEL_DECODER) or OpenCodeModel()
     _SESSION_CONTEXT.set(SessionContext(host, told.session.id, told.session.directory, model))
 
 

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.tools import read_todo_part, read_tool_part
+from sidecar.hosts.shared import try_decode
 from sidecar.kernel.text import clean_line, strip_control_codes, truncate_middle
 from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
 
@@ -70,7 +71,7 @@ def read_last_turn(raw: bytes, counted_to: int = -1) -> Turn:
 
 def describe_host_error(error: wire.MessageError) -> str:
     """Return what the host says of an error, in one line."""
-    said = wire.try_decode_mended(error.data, wire.ERROR_DATA_DECODER) or wire.ErrorData()
+    said = try_decode(error.data, wire.ERROR_DATA_DECODER) or wire.ErrorData()
     text = f"{error.name}: {said.message}" if said.message else error.name
     return clean_line(text, ERROR_LIMIT)
 
@@ -80,7 +81,7 @@ def covers_last_turn(raw: bytes, limit: int) -> bool:
 
     Only an answer before a prompt shows that the prompt opens the turn and did not join it.
     """
-    listed = wire.try_decode_mended(raw, wire.RAW_LIST_DECODER) or []
+    listed = try_decode(raw, wire.RAW_LIST_DECODER) or []
     if len(listed) < limit:
         return True
     told = [_parse_message(message) for message in wire.decode_messages(raw) or []]

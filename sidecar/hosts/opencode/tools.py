@@ -19,53 +19,35 @@ from sidecar.hosts.opencode.wire import (
     MessagePart,
     ToolState,
     decode_text,
-    try_decode_mended,
 )
-from sidecar.hosts.own_tools import is_harmless_tool
-from sidecar.kernel.text import last_characters, strip_control_codes, truncate_middle
+from sidecar.hosts.shared import (
+    COMMAND_LIMIT,
+    OUTPUT_LIMIT,
+    PATH_LIMIT,
+    TODO_LIMIT,
+    build_todo,
+    name_actions,
+    result_output,
+    tool_action,
+    try_decode,
+)
+from sidecar.kernel.text import strip_control_codes, truncate_middle
 from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall
 from sidecar.platform.shell import line as shell
 
-COMMAND_LIMIT: Final = 2000
-PATH_LIMIT: Final = 1000
 PATHS_LIMIT: Final = 100
 """Files of one patch that are kept."""
-OUTPUT_LIMIT: Final = 2000
-RESULT_LIMIT: Final = 64 * 1024
-"""Characters at the end of a result that are examined, before colours are removed."""
 PATCH_LIMIT: Final = 256 * 1024
 """Characters of a patch that are searched for file names."""
-TODO_LIMIT: Final = 200
-TODO_TEXT_LIMIT: Final = 500
 
-DOING: Final = {
-    "bash": ToolAction.RUN,
-    "edit": ToolAction.EDIT,
-    "write": ToolAction.EDIT,
-    "multiedit": ToolAction.EDIT,
-    "patch": ToolAction.EDIT,
-    "apply_patch": ToolAction.EDIT,
-    "todowrite": ToolAction.TODO,
-    "question": ToolAction.ASK,
-    "plan_exit": ToolAction.ASK,
-    "task": ToolAction.DELEGATE,
-} | dict.fromkeys(
-    (
-        "read",
-        "list",
-        "glob",
-        "grep",
-        "webfetch",
-        "websearch",
-        "codesearch",
-        "lsp",
-        "skill",
-        "todoread",
-        "list_mcp_resources",
-        "list_mcp_resource_templates",
-        "read_mcp_resource",
-    ),
-    ToolAction.READ,
+DOING: Final = name_actions(
+    run="bash",
+    edit="edit write multiedit patch apply_patch",
+    todo="todowrite",
+    ask="question plan_exit",
+    delegate="task",
+    read="read list glob grep webfetch websearch codesearch lsp skill todoread list_mcp_resources "
+    "list_mcp_resource_templates read_mcp_resource",
 )
 """A tool that is not listed is OTHER, except our own that only report.
 
@@ -117,9 +99,9 @@ TODO_ITEM_DECODER: Final = msgspec.json.Decoder(TodoItem)
 
 def read_tool_part(part: MessagePart) -> ToolCall:
     """Convert a tool part into a call."""
-    state = try_decode_mended(part.state, STATE_DECODER) or ToolState()
-    doing = DOING.get(part.tool, ToolAction.READ if is_harmless_tool(part.tool) else ToolAction.OTHER)
-    given = try_decode_mended(state.input, OPENCODE_INPUT_DECODER) or OpenCodeToolInput()
+    state = try_decode(part.state, STATE_DECODER) or ToolState()
+    doing = tool_action(part.tool, DOING)
+    given = try_decode(state.input, OPENCODE_INPUT_DECODER) or OpenCodeToolInput()
     line = strip_control_codes(given.command) if doing is ToolAction.RUN else ""
     outcome, exit_code = _part_outcome(part, doing, state)
     said = decode_text(state.error) if state.status == "error" else decode_text(state.output)
@@ -132,23 +114,20 @@ def read_tool_part(part: MessagePart) -> ToolCall:
         runs=shell.parse_simple_commands(line),
         paths=_edited_paths(given) if doing is ToolAction.EDIT else (),
         exit_code=exit_code,
-        output=last_characters(strip_control_codes(last_characters(said, RESULT_LIMIT)), OUTPUT_LIMIT),
+        output=result_output(said),
     )
 
 
 def read_todo_part(part: MessagePart) -> tuple[Todo, ...]:
     """Return the list that a to-do call leaves behind, without cancelled entries."""
-    state = try_decode_mended(part.state, STATE_DECODER) or ToolState()
-    given = try_decode_mended(state.input, TODO_LIST_DECODER) or TodoListInput()
+    state = try_decode(part.state, STATE_DECODER) or ToolState()
+    given = try_decode(state.input, TODO_LIST_DECODER) or TodoListInput()
     found = (
-        try_decode_mended(one, TODO_ITEM_DECODER)
-        for one in (try_decode_mended(given.todos, RAW_LIST_DECODER) or [])[:TODO_LIMIT]
+        try_decode(one, TODO_ITEM_DECODER)
+        for one in (try_decode(given.todos, RAW_LIST_DECODER) or [])[:TODO_LIMIT]
     )
     return tuple(
-        Todo(
-            truncate_middle(strip_control_codes(item.content), TODO_TEXT_LIMIT),
-            done=item.status == "completed",
-        )
+        build_todo(item.content, item.status)
         for item in found
         if item is not None and item.status != "cancelled"
     )
@@ -176,7 +155,7 @@ def _part_outcome(part: MessagePart, doing: ToolAction, state: ToolState) -> tup
 
 
 def _command_outcome(state: ToolState) -> tuple[CallOutcome, int | None]:
-    known = try_decode_mended(state.metadata, METADATA_DECODER) or CallMetadata()
+    known = try_decode(state.metadata, METADATA_DECODER) or CallMetadata()
     if known.exit is msgspec.UNSET:
         return CallOutcome.OK, None
     if known.exit is None:

@@ -10,13 +10,11 @@ Rules of this file:
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
-from sidecar.kernel.structs import UNREADABLE, decode_repaired
-
-Wanted = TypeVar("Wanted")
+from sidecar.hosts.shared import try_decode
 
 NOTHING: Final = msgspec.Raw(b"null")
 BYTES_LIMIT: Final = 64 * 1024 * 1024
@@ -133,14 +131,6 @@ TEXT_DECODER: Final = msgspec.json.Decoder(str)
 RAW_LIST_DECODER: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
-def try_decode_mended(raw: bytes | msgspec.Raw, decoder: msgspec.json.Decoder[Wanted]) -> Wanted | None:
-    """Decode what a host wrote, replacing lone surrogates; None if it has another form."""
-    try:
-        return decode_repaired(raw, decoder)
-    except UNREADABLE:
-        return None
-
-
 def decode_messages(raw: bytes) -> list[HostMessage] | None:
     """Return the newest messages, oldest first, without those that do not decode.
 
@@ -148,36 +138,33 @@ def decode_messages(raw: bytes) -> list[HostMessage] | None:
     """
     if len(raw) > BYTES_LIMIT:
         return None
-    found = try_decode_mended(raw, RAW_LIST_DECODER)
+    found = try_decode(raw, RAW_LIST_DECODER)
     if found is None:
         return None
-    each = (try_decode_mended(one, MESSAGE_DECODER) for one in found[-MESSAGES_LIMIT:])
+    each = (try_decode(one, MESSAGE_DECODER) for one in found[-MESSAGES_LIMIT:])
     return [message for message in each if message is not None]
 
 
 def decode_parts(message: HostMessage) -> list[MessagePart]:
     """Return the parts of a message, without those that do not decode."""
-    each = (
-        try_decode_mended(one, PART_DECODER)
-        for one in try_decode_mended(message.parts, RAW_LIST_DECODER) or []
-    )
+    each = (try_decode(one, PART_DECODER) for one in try_decode(message.parts, RAW_LIST_DECODER) or [])
     return [part for part in each if part is not None]
 
 
 def message_time(message: HostMessage) -> MessageTime:
     """Return when a message was created and completed; the defaults if it does not say."""
-    return try_decode_mended(message.info.time, TIME_DECODER) or MessageTime()
+    return try_decode(message.info.time, TIME_DECODER) or MessageTime()
 
 
 def message_tokens(message: HostMessage) -> int:
     """Return uncached input plus output of the request that made this answer."""
-    spent = try_decode_mended(message.info.tokens, TOKENS_DECODER)
+    spent = try_decode(message.info.tokens, TOKENS_DECODER)
     return spent.total if spent is not None else 0
 
 
 def message_cost(message: HostMessage) -> float | None:
     """Return what this answer cost in dollars, None if the host does not say so."""
-    dollars = try_decode_mended(message.info.cost, COST_DECODER)
+    dollars = try_decode(message.info.cost, COST_DECODER)
     return dollars if dollars is not None and 0 <= dollars <= COST_LIMIT else None
 
 
@@ -185,9 +172,9 @@ def message_error(message: HostMessage) -> MessageError | None:
     """Return why an answer ended early, None if it did not."""
     if bytes(message.info.error) == b"null":
         return None
-    return try_decode_mended(message.info.error, ERROR_DECODER) or MessageError(name="UnknownError")
+    return try_decode(message.info.error, ERROR_DECODER) or MessageError(name="UnknownError")
 
 
 def decode_text(raw: msgspec.Raw) -> str:
     """Return a text, "" if it is none."""
-    return try_decode_mended(raw, TEXT_DECODER) or ""
+    return try_decode(raw, TEXT_DECODER) or ""

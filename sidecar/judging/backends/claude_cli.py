@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from sidecar.hosts.claude_code.headless import RETRIES, ClaudeResult, explain_claude_failure, find_claude
-from sidecar.hosts.names import WORKER_MARKER
+from sidecar.hosts.shared import WORKER_MARKER
+from sidecar.hosts.streams import RETRIES, ClaudeResult, explain_claude_failure, find_claude
 from sidecar.judging.backends.answer import (
     NoVerdictError,
     OngoingJudgement,

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from sidecar.hosts.opencode import link, wire
 from sidecar.hosts.opencode.messages import describe_host_error
+from sidecar.hosts.shared import try_decode
 from sidecar.judging.backends.answer import (
     NoVerdictError,
     OngoingJudgement,
@@ -157,7 +158,7 @@ async def _delete_session(making: asyncio.Task[dict[str, str]]) -> None:
 
 
 def _read_model_answer(said: bytes, hearing: OngoingJudgement) -> str:
-    answer = wire.try_decode_mended(said, wire.MESSAGE_DECODER)
+    answer = try_decode(said, wire.MESSAGE_DECODER)
     if answer is None:
         raise NoVerdictError("OpenCode's answer cannot be read")
     dollars = wire.message_cost(answer)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from sidecar.hosts.command import AgentInvocation, run_invocation
-from sidecar.hosts.names import WORKER_MARKER
 from sidecar.hosts.opencode.link import JUDGE_AGENT
+from sidecar.hosts.shared import WORKER_MARKER
 from sidecar.hosts.streams import OpenCodeStream
 from sidecar.judging.backends.answer import NoVerdictError, OngoingJudgement
 from sidecar.judging.ports import ChosenBackend

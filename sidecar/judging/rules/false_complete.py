@@ -22,7 +22,7 @@ from sidecar.evidence.claims.proof import (
     find_check_proof,
 )
 from sidecar.evidence.claims.wording import CLAUSE, says_success, tells_a_share, tells_of_failure
-from sidecar.hosts.own_tools import saw_tests_pass
+from sidecar.hosts.shared import saw_tests_pass
 from sidecar.judging.rules.claims import find_work_claim, last_sentences, mentions_trouble
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import RequestKind, TurnFacts

@@ -96,7 +96,7 @@ class CheckpointChoice(Struct, frozen=True, kw_only=True):
 # --- what they give, beside Structs of the task loop --------------------------------------------------------
 
 # `text` is the whole answer in words, as Claude Code shows a model the fields alone. It comes last: how an
-# answer begins decides whether it is one that completes a task (hosts/own_tools.py).
+# answer begins decides whether it is one that completes a task (hosts/shared.py).
 
 
 class LoopEvent(Struct, frozen=True, kw_only=True):

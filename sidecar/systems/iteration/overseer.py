@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from sidecar.hosts.ports import HookCall, McpAccess
-from sidecar.hosts.runs import RunBegunEvent, RunEndedEvent, RunEvent, RunStoppedEvent, RunTypedEvent
+from sidecar.hosts.unrecorded import RunBegunEvent, RunEndedEvent, RunEvent, RunStoppedEvent, RunTypedEvent
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.log import RunHistoryEvent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Iterator
 
-from sidecar.hosts.names import HOST_ALIASES
+from sidecar.hosts.shared import HOST_ALIASES
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.goal import Spending, add_spending
 from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged, WorkerRan, event_kind

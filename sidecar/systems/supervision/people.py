@@ -11,8 +11,8 @@ from pathlib import PurePath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.hosts.markers.codec import HOST as MARKER
-from sidecar.hosts.names import HOST_ALIASES
+from sidecar.hosts.shared import HOST_ALIASES
+from sidecar.hosts.unrecorded import HOST as MARKER
 from sidecar.kernel.budget import continuation_budget
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError

@@ -69,7 +69,7 @@ class Completion(Struct, frozen=True, kw_only=True):
 
     `model` works on; `enforced`: Supervisor itself chose it. `blocking` are the required gates that did not
     pass. `why` is the decision in words. `action` comes first and `text`, the whole answer in words, last:
-    see hosts/own_tools.py.
+    see hosts/shared.py.
     """
 
     action: Action

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw, Struct
 
-from sidecar.hosts.acp.link import AcpConnection, AgentError
-from sidecar.hosts.acp.wire import (
+from sidecar.hosts.acp.link import (
+    AcpConnection,
+    AgentError,
     CancelledOutcome,
     NewSessionResponse,
     PermissionRequest,

@@ -7,14 +7,17 @@ from typing import Final
 
 import pytest
 
-from sidecar.hosts.acp.link import CALL_FILES_LIMIT, AgentPermit, PermissionLevel, choose_permission_answer
-from sidecar.hosts.acp.wire import (
+from sidecar.hosts.acp.link import (
+    CALL_FILES_LIMIT,
+    AgentPermit,
     CancelledOutcome,
+    PermissionLevel,
     PermissionOption,
     PermissionRequest,
     SelectedOutcome,
     ToolCallLocation,
     ToolCallUpdate,
+    choose_permission_answer,
 )
 
 TOOLS: Final = ("status", "task_next")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.hosts.claude_code.permissions import (
+from sidecar.hosts.claude_code.plugin import (
     deny_rules,
     edit_deny_rules,
     replace_deny_rules,
+    user_settings_file,
 )
-from sidecar.hosts.claude_code.user_settings import user_settings_file
 from sidecar.platform.installation import HostError
 from sidecar.platform.paths import Paths
 

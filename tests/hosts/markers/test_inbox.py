@@ -13,17 +13,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from sidecar.hosts.markers import inbox as limits
-from sidecar.hosts.markers.codec import MarkerDecision, StopFound
-from sidecar.hosts.markers.folder import MarkerFolder
-from sidecar.hosts.markers.inbox import (
+from sidecar.hosts import marker_inbox as limits
+from sidecar.hosts.marker_inbox import (
     AT_ONCE,
     GROWS_S,
     RETRY_S,
     STALE_S,
     InboxDecision,
+    MarkerFolder,
     MarkerInbox,
 )
+from sidecar.hosts.unrecorded import MarkerDecision, StopFound
 from sidecar.kernel.errors import BadInputError
 from support.memory_stores import ManualClock
 
@@ -217,26 +217,18 @@ async def test_one_that_cannot_be_used_does_not_keep_the_others_waiting(bench: B
 # --- half a marker ---
 
 
-async def test_half_a_marker_is_given_time_while_it_grows(bench: Bench) -> None:
+@pytest.mark.parametrize("grows", [True, False])
+async def test_half_a_marker_is_given_time_once(bench: Bench, *, grows: bool) -> None:
     whole = bench.drop().read_bytes()
     bench.lay("a.stop.json", whole[:20])
     await bench.inbox.look()
-    for end in (40, len(whole)):
-        await bench.clock.is_waited_for()
-        (bench.path / "a.stop.json").write_bytes(whole[:end])
-        bench.clock.advance(GROWS_S)
-    await happens(bench.ended)
-    await bench.inbox.settled()
-    assert bench.names == ["a.decision.json"]
-
-
-async def test_half_a_marker_that_grows_no_more_is_refused(bench: Bench) -> None:
-    bench.lay("a.stop.json", b'{"version": 1, "sess')
-    await bench.inbox.look()
     await bench.clock.is_waited_for()
+    (bench.path / "a.stop.json").write_bytes(whole if grows else whole[:40])
     bench.clock.advance(GROWS_S)
     await happens(bench.ended)
-    assert "no whole JSON" in bench.refusal()
+    await bench.inbox.settled()
+    assert bench.names == (["a.decision.json"] if grows else ["a.refused.json", "a.refused.txt"])
+    assert grows or "no whole JSON" in bench.refusal()
 
 
 # --- failures ---

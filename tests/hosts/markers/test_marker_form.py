@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.hosts.markers.codec import (
+from sidecar.hosts.unrecorded import (
     MESSAGE_LIMIT,
     REQUEST_LIMIT,
     REQUESTS_LIMIT,

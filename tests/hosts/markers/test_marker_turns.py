@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
-from sidecar.hosts.markers.codec import (
+from sidecar.hosts.opencode.link import OpenCodeHistory
+from sidecar.hosts.ports import HostTranscripts
+from sidecar.hosts.unrecorded import (
     CACHED_TREES,
     HOST,
     UNSEEN_WORK,
@@ -24,8 +26,6 @@ from sidecar.hosts.markers.codec import (
     StopMarker,
     WorkBegins,
 )
-from sidecar.hosts.opencode.link import OpenCodeHistory
-from sidecar.hosts.transcripts import HostTranscripts
 from sidecar.kernel.effects import Continue, Rest, RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import NO_RUBRIC, AgentStopped, ProjectState, PromptSubmitted

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.hosts.opencode.codec import NOTE_LIMIT, SAID_LIMIT, OpenCodeCodec
+from sidecar.hosts.opencode.codec import SAID_LIMIT, OpenCodeCodec
+from sidecar.hosts.shared import NOTE_LIMIT
 from sidecar.kernel.effects import CommandReply, Continue, Feedback, HostAnswer, NoReply, Rest, RestReason
 from support.table import over_table
 

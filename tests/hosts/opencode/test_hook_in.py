@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.opencode.telling import EVENTS, decode, telling
-from sidecar.hosts.opencode import codec
+from sidecar.hosts import shared
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, CommandTyped, TurnFailed
 from support.table import over_table
@@ -93,7 +93,7 @@ def test_an_unknown_event_with_a_long_hostile_name_is_shown_short() -> None:
 def test_an_event_at_the_limit_is_read_and_one_byte_more_is_refused_with_both_sizes() -> None:
     bare = telling("command", arguments="")
     full = telling("command", arguments="x" * (4 * MIB - len(bare)))
-    assert len(full) == codec.INPUT_LIMIT == 4 * MIB
+    assert len(full) == shared.INPUT_LIMIT == 4 * MIB
     assert isinstance(decode(full), CommandTyped)
     with pytest.raises(BadInputError, match=r"4,194,305 bytes is over the limit of 4,194,304 bytes"):
         decode(full + b" ")

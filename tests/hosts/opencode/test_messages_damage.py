@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.opencode.writing import RECORDED, answer, bash, read, text, tool, user
-from sidecar.hosts.opencode import messages, tools, wire
+from sidecar.hosts import shared
+from sidecar.hosts.opencode import messages, wire
 from support.table import over_table
 
 
@@ -60,8 +61,8 @@ def test_everything_is_bounded() -> None:
     assert len(turn.calls) == messages.CALLS_LIMIT == turn.calls_since_arrival
     assert len(turn.prompts[0]) == messages.PROMPT_LIMIT
     assert len(turn.last_message) == messages.MESSAGE_LIMIT
-    assert max(len(call.command) for call in turn.calls) == tools.COMMAND_LIMIT
-    assert (len(turn.todos), len(turn.todos[0].text)) == (tools.TODO_LIMIT, tools.TODO_TEXT_LIMIT)
+    assert max(len(call.command) for call in turn.calls) == shared.COMMAND_LIMIT
+    assert (len(turn.todos), len(turn.todos[0].text)) == (shared.TODO_LIMIT, shared.TODO_TEXT_LIMIT)
 
 
 def test_of_many_prompts_the_first_and_the_newest_are_kept() -> None:

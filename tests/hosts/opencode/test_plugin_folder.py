@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.hosts.opencode import plugin_folder
-from sidecar.hosts.opencode.plugin_file import InstallationInfo, bake_plugin_file
-from sidecar.hosts.opencode.plugin_folder import STAND_IN, remove_plugin_file, write_plugin_file
+from sidecar.hosts.opencode import plugin_file
+from sidecar.hosts.opencode.plugin_file import (
+    STAND_IN,
+    InstallationInfo,
+    bake_plugin_file,
+    remove_plugin_file,
+    write_plugin_file,
+)
 from sidecar.platform.installation import plugin_root
 
 SOURCE = "const SETUP = {} // filled in\n"
@@ -77,7 +82,7 @@ def test_a_write_that_fails_leaves_what_was_there(place: Path, monkeypatch: pyte
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(plugin_folder, "write_whole", full)
+    monkeypatch.setattr(plugin_file, "write_whole", full)
     with pytest.raises(OSError, match="No space"):
         write_plugin_file(place, TEXT)
     assert {path.name: path.read_text(encoding="utf-8") for path in place.parent.iterdir()} == {
@@ -97,15 +102,15 @@ def test_taking_removes_ours_keeps_a_changed_one_and_leaves_anothers(place: Path
 
 
 def test_both_names_of_the_folder_are_known_and_the_one_that_is_there_is_used(tmp_path: Path) -> None:
-    assert plugin_folder.plugin_file_path(tmp_path) == tmp_path / "plugin" / "supervisor.js"
+    assert plugin_file.plugin_file_path(tmp_path) == tmp_path / "plugin" / "supervisor.js"
     (tmp_path / "plugins").mkdir()
-    assert plugin_folder.plugin_file_path(tmp_path) == tmp_path / "plugins" / "supervisor.js"
+    assert plugin_file.plugin_file_path(tmp_path) == tmp_path / "plugins" / "supervisor.js"
     (tmp_path / "plugin").mkdir()
-    assert plugin_folder.plugin_file_path(tmp_path) == tmp_path / "plugin" / "supervisor.js"
+    assert plugin_file.plugin_file_path(tmp_path) == tmp_path / "plugin" / "supervisor.js"
     write_plugin_file(tmp_path / "plugins" / "supervisor.js", TEXT)
-    assert plugin_folder.plugin_file_path(tmp_path) == tmp_path / "plugins" / "supervisor.js"
+    assert plugin_file.plugin_file_path(tmp_path) == tmp_path / "plugins" / "supervisor.js"
     write_plugin_file(tmp_path / "plugin" / "supervisor.js", TEXT)
-    assert len(plugin_folder.own_plugin_files(tmp_path)) == 2
+    assert len(plugin_file.own_plugin_files(tmp_path)) == 2
 
 
 # --- the folders --------------------------------------------------------------------------------------------
@@ -116,7 +121,7 @@ def test_the_folders_are_those_that_the_host_reads(tmp_path: Path) -> None:
     (top / ".git").mkdir(parents=True)
     environment = {"HOME": str(home)}
     user = home / ".config" / "opencode"
-    assert list(plugin_folder.opencode_config_folders(environment, top / "a")) == [
+    assert list(plugin_file.opencode_config_folders(environment, top / "a")) == [
         user,
         top / "a" / ".opencode",
         top / ".opencode",
@@ -127,7 +132,7 @@ def test_the_folders_are_those_that_the_host_reads(tmp_path: Path) -> None:
         "OPENCODE_CONFIG_DIR": "/extra",
         "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
     }
-    assert list(plugin_folder.opencode_config_folders(environment | more, top)) == [
+    assert list(plugin_file.opencode_config_folders(environment | more, top)) == [
         Path("/xdg/opencode"),
         home / ".opencode",
         Path("/extra"),
@@ -149,7 +154,7 @@ def test_the_folders_are_those_that_the_host_reads(tmp_path: Path) -> None:
 def test_a_configuration_that_names_our_file_is_found(tmp_path: Path, config: str, names: bool) -> None:  # noqa: FBT001 - a row
     file = tmp_path / "opencode.jsonc"
     file.write_text(config, encoding="utf-8")
-    assert plugin_folder.configs_naming_plugin(tmp_path, tmp_path / "project") == ((file,) if names else ())
+    assert plugin_file.configs_naming_plugin(tmp_path, tmp_path / "project") == ((file,) if names else ())
 
 
 # --- the stand-in -------------------------------------------------------------------------------------------
@@ -163,12 +168,12 @@ def test_the_stand_in_is_what_the_host_looks_for() -> None:
 
 def test_a_stand_in_goes_where_nobody_has_packages_and_away_without_a_trace(tmp_path: Path) -> None:
     folder = tmp_path / "opencode"
-    assert plugin_folder.needs_stand_in(folder)
-    plugin_folder.write_stand_in(folder)
-    assert not plugin_folder.needs_stand_in(folder)
-    assert plugin_folder.has_stand_in(folder)
+    assert plugin_file.needs_stand_in(folder)
+    plugin_file.write_stand_in(folder)
+    assert not plugin_file.needs_stand_in(folder)
+    assert plugin_file.has_stand_in(folder)
     assert sorted(path.name for path in folder.iterdir()) == ["node_modules", "package-lock.json"]
-    plugin_folder.remove_stand_in(folder)
+    plugin_file.remove_stand_in(folder)
     assert list(folder.iterdir()) == []
 
 
@@ -190,12 +195,12 @@ def test_no_stand_in_where_somebody_has_packages_or_may_want_some(tmp_path: Path
     else:
         (tmp_path / theirs).parent.mkdir(exist_ok=True)
         (tmp_path / theirs).touch()
-    assert not plugin_folder.needs_stand_in(tmp_path)
+    assert not plugin_file.needs_stand_in(tmp_path)
 
 
 @pytest.mark.parametrize("change", ["a package", "the lock", "a link"])
 def test_a_stand_in_of_which_somebody_made_something_stays(tmp_path: Path, change: str) -> None:
-    plugin_folder.write_stand_in(tmp_path)
+    plugin_file.write_stand_in(tmp_path)
     match change:
         case "a package":
             (tmp_path / "node_modules" / "ms").mkdir()
@@ -205,6 +210,6 @@ def test_a_stand_in_of_which_somebody_made_something_stays(tmp_path: Path, chang
             (tmp_path / "node_modules").rename(tmp_path / "theirs")
             (tmp_path / "node_modules").symlink_to(tmp_path / "theirs")
     before = sorted(tmp_path.rglob("*"))
-    assert not plugin_folder.has_stand_in(tmp_path)
-    plugin_folder.remove_stand_in(tmp_path)
+    assert not plugin_file.has_stand_in(tmp_path)
+    plugin_file.remove_stand_in(tmp_path)
     assert sorted(tmp_path.rglob("*")) == before

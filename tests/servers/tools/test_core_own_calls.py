@@ -13,7 +13,7 @@ from sidecar.hosts.claude_code import tools as claude_code
 from sidecar.hosts.claude_code.transcript_lines import ContentBlock
 from sidecar.hosts.opencode import tools as opencode
 from sidecar.hosts.opencode.wire import MessagePart
-from sidecar.hosts.own_tools import is_harmless_tool, saw_tests_pass
+from sidecar.hosts.shared import is_harmless_tool, saw_tests_pass
 from sidecar.judging.rules.every import apply_stop_rules
 from sidecar.kernel.gate import Kind, Outcome
 from sidecar.kernel.settings import RuleSettings

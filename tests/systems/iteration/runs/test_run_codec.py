@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.hosts.markers.codec import MarkerTurns
-from sidecar.hosts.runs import (
-    SAID_LIMIT,
+from sidecar.hosts.unrecorded import (
+    MESSAGE_LIMIT,
+    MarkerTurns,
     RunBegunEvent,
     RunCodec,
     RunEndedEvent,
@@ -66,7 +66,7 @@ async def test_a_stop_says_which_continuation_its_agent_was_given(arrived: str) 
 def test_what_an_agent_said_is_bounded(said: str) -> None:
     stop = decoded(RunStoppedEvent(session="demo", project="/shop", id="demo-1", said=said))
     assert isinstance(stop, AgentStopped)
-    assert len(stop.last_message) <= SAID_LIMIT
+    assert len(stop.last_message) <= MESSAGE_LIMIT
 
 
 @over_table(

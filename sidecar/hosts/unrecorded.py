@@ -1,25 +1,27 @@
-"""The format of markers (stops reported as files), the turn that a marker stands for, and their codec.
+"""Stops that nobody recorded: reported by a marker in a file, or by `supervisor run`.
 
 A marker cannot show whether its writer received the last continuation. A stop after a continuation counts as
 its arrival, whatever the marker says; otherwise the writer could go on for ever without using any budget (law
-6).
+6). A run gives the continuation to its agent by itself, so it can say whether it arrived.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections import OrderedDict
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
 
-from sidecar.hosts.names import WORKER_MARKER, checked_project_folder, checked_session_id
-from sidecar.kernel.effects import Continue, HostAnswer, Rest
+from sidecar.hosts.shared import WORKER_MARKER, checked_project_folder, checked_session_id
+from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, Rest
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.events import AgentStopped, PromptSubmitted
+from sidecar.kernel.events import AgentStopped, CommandTyped, PromptSubmitted, SessionEnded
 from sidecar.kernel.events import AnyHostEvent as Event
+from sidecar.kernel.orders import Order
+from sidecar.kernel.runs import RUN_HOST
 from sidecar.kernel.session import SessionKey, active_goal
 from sidecar.kernel.text import repair_json, strip_control_codes, truncate_middle, truncate_middle_utf16
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
@@ -41,7 +43,7 @@ REQUEST_LIMIT: Final = 4_000
 REQUESTS_LIMIT: Final = 20
 """Requests that are kept: the first one and the newest."""
 MESSAGE_LIMIT: Final = 20_000
-"""Characters of the last message, the same as for other hosts."""
+"""Characters of the last message, and of one text of a decision; the same as for other hosts."""
 
 
 class UnfinishedMarkerError(BadInputError):
@@ -158,7 +160,7 @@ class MarkerTurns:
     def __init__(self, workspace: Files, store: SessionStore) -> None:
         self._workspace = workspace
         self._store = store
-        self._seen: OrderedDict[SessionKey, _Seen] = OrderedDict()
+        self._seen: dict[SessionKey, _Seen] = {}
 
     async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
         """Read the turn that ends in `stop`; see hosts.ports.Transcripts."""
@@ -188,10 +190,10 @@ class MarkerTurns:
             return before.worked
         tree = await self._workspace.fingerprint(stop.project, stop.environment)
         worked = told.claims_work or not tree or before is None or tree != before.tree
+        self._seen.pop(stop.key, None)
         self._seen[stop.key] = _Seen(told.id, tree, worked)
-        self._seen.move_to_end(stop.key)
-        while len(self._seen) > CACHED_TREES:
-            self._seen.popitem(last=False)
+        if len(self._seen) > CACHED_TREES:
+            del self._seen[next(iter(self._seen))]
         return worked
 
 
@@ -202,10 +204,6 @@ async def _is_same_folder(project: str, other: str) -> bool:
 
 # --- The codec for the inbox's events -----------------------------------------------------------------------
 # Knows no session and no file: the inbox reads those.
-
-
-SAID_LIMIT = 20_000
-"""UTF-16 code units of one text of a decision."""
 
 
 class StopFound(Struct, frozen=True, tag_field="event", tag="stop"):
@@ -222,6 +220,14 @@ class WorkBegins(Struct, frozen=True, tag_field="event", tag="begin"):
     project: str
 
 
+def _about(host: str, event: WorkBegins | StopMarker | RunEvent, environment: Environment) -> dict[str, Any]:
+    """The fields that all events have. Raises BadInputError."""
+    project = checked_project_folder(event.project)
+    own = {name: value for name, value in environment.items() if name != WORKER_MARKER}
+    key = SessionKey(host, checked_session_id(event.session))
+    return {"key": key, "project": project, "environment": {**own, "PWD": project}}
+
+
 class MarkerCodec:
     """Implements ports.HostCodec."""
 
@@ -232,7 +238,7 @@ class MarkerCodec:
 
         A marker has no environment of its own.
         """
-        self._environment = {name: value for name, value in environment.items() if name != WORKER_MARKER}
+        self._environment = environment
 
     def decode(self, raw: bytes, environment: Environment, host_pid: int) -> Event:  # noqa: ARG002 - see above
         """Decode an event of the inbox. Raises BadInputError."""
@@ -240,63 +246,120 @@ class MarkerCodec:
             event = msgspec.json.decode(raw, type=StopFound | WorkBegins)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise BadInputError(f"this is no event of the inbox: {error}") from error
-        return self._begun(event) if isinstance(event, WorkBegins) else self._stopped(event)
-
-    def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:  # noqa: ARG002 - one kind is answered
-        """Encode the decision; the event that begins work expects none."""
-        match answer:
-            case Continue():
-                return msgspec.json.encode(_continue_decision(answer, feedback))
-            case Rest():
-                return msgspec.json.encode(_rest_decision(answer))
-            case _:
-                return b"{}"
-
-    def _begun(self, event: WorkBegins) -> Event:
-        key, project = (
-            SessionKey(HOST, checked_session_id(event.session)),
-            checked_project_folder(event.project),
-        )
-        return PromptSubmitted(
-            key=key, project=project, environment=self._in(project), prompt_id="", human=True
-        )
-
-    def _stopped(self, event: StopFound) -> Event:
+        if isinstance(event, WorkBegins):
+            return PromptSubmitted(**_about(HOST, event, self._environment), prompt_id="", human=True)
         marker = event.marker
-        project = checked_project_folder(marker.project)
         told = MarkerTranscript(event.id, marker.requests, claims_work=bool(marker.edited or marker.ran))
         return AgentStopped(
-            key=SessionKey(HOST, checked_session_id(marker.session)),
-            project=project,
-            environment=self._in(project),
+            **_about(HOST, marker, self._environment),
             transcript=msgspec.json.encode(told).decode(),
             last_message=marker.last_message,
             continued=True,
         )
 
-    def _in(self, project: str) -> Environment:
-        return {**self._environment, "PWD": project}
+    def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:  # noqa: ARG002 - one kind is answered
+        """Encode the decision; the event that begins work expects none."""
+        return encode_decision(answer, feedback)
 
 
-def _continue_decision(answer: Continue, feedback: str) -> MarkerDecision:
-    if not feedback.strip():
-        raise ValueError("a continuation without words")
-    told = answer.feedback
-    return MarkerDecision(
-        decision="continue",
-        reason=told.kind,
-        detail=_encodable_text("; ".join(told.missing)),
-        note=_encodable_text(answer.note),
-        say=_encodable_text(feedback),
-        continuation=told.id,
-    )
+def encode_decision(answer: HostAnswer, feedback: str) -> bytes:
+    """Encode a MarkerDecision, with texts that UTF-8 can encode; names of files need not be."""
+    cut = partial(truncate_middle_utf16, limit=MESSAGE_LIMIT)
+    if isinstance(answer, Continue):
+        if not feedback.strip():
+            raise ValueError("a continuation without words")
+        told = answer.feedback
+        decision = MarkerDecision(
+            decision="continue",
+            reason=told.kind,
+            detail=cut("; ".join(told.missing)),
+            note=cut(answer.note),
+            say=cut(feedback),
+            continuation=told.id,
+        )
+    elif isinstance(answer, Rest):
+        decision = MarkerDecision(
+            decision="rest", reason=answer.reason.value, detail=cut(answer.detail), note=cut(answer.note)
+        )
+    else:
+        return b"{}"
+    return msgspec.json.encode(decision)
 
 
-def _rest_decision(answer: Rest) -> MarkerDecision:
-    detail, note = _encodable_text(answer.detail), _encodable_text(answer.note)
-    return MarkerDecision(decision="rest", reason=answer.reason.value, detail=detail, note=note)
+# --- The codec for the events of `supervisor run`, which starts the agents; it knows no agent ---------------
 
 
-def _encodable_text(text: str) -> str:
-    """Return a text that UTF-8 can encode; names of files need not be."""
-    return truncate_middle_utf16(text, SAID_LIMIT)
+class RunEvent(Struct, frozen=True, kw_only=True, tag_field="event"):
+    """Fields common to all events of a run."""
+
+    session: str
+    project: str
+
+
+class RunBegunEvent(RunEvent, frozen=True, kw_only=True, tag="begin"):
+    """A person starts a run."""
+
+
+class RunTypedEvent(RunEvent, frozen=True, kw_only=True, tag="typed"):
+    """A person types one of our commands."""
+
+    order: Order
+
+
+class RunStoppedEvent(RunEvent, frozen=True, kw_only=True, tag="stop"):
+    """An agent has ended.
+
+    `id` identifies the stop. `arrived` is the continuation that the agent was given, "" for none.
+    """
+
+    id: str
+    said: str
+    arrived: str = ""
+
+
+class RunEndedEvent(RunEvent, frozen=True, kw_only=True, tag="end"):
+    """The run is over or was interrupted."""
+
+    why: str
+
+
+class RunCodec:
+    """Implements ports.HostCodec."""
+
+    relayed = False
+
+    def decode(self, raw: bytes, environment: Environment, host_pid: int) -> Event:  # noqa: ARG002 - a run starts no forks
+        """Decode an event of a run. Raises BadInputError."""
+        event = _parse_run_event(raw)
+        about = _about(RUN_HOST, event, environment)
+        match event:
+            case RunBegunEvent():
+                return PromptSubmitted(**about, prompt_id="", human=True)
+            case RunTypedEvent():
+                return CommandTyped(**about, order=event.order, prompt_id="")
+            case RunEndedEvent():
+                return SessionEnded(**about, reason=event.why)
+            case RunStoppedEvent():
+                arrived = (event.arrived,) if event.arrived else ()
+                return AgentStopped(
+                    **about,
+                    transcript=msgspec.json.encode(MarkerTranscript(event.id, arrived=arrived)).decode(),
+                    last_message=truncate_middle(strip_control_codes(event.said), MESSAGE_LIMIT),
+                    continued=bool(arrived),
+                )
+
+    def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:  # noqa: ARG002 - as above
+        """Encode a decision as for a marker, and a command's reply as it is."""
+        return (
+            msgspec.json.encode(answer)
+            if isinstance(answer, CommandReply)
+            else encode_decision(answer, feedback)
+        )
+
+
+def _parse_run_event(raw: bytes) -> RunBegunEvent | RunTypedEvent | RunStoppedEvent | RunEndedEvent:
+    """Parse the JSON of an event. Raises BadInputError."""
+    try:
+        return msgspec.json.decode(raw, type=RunBegunEvent | RunTypedEvent | RunStoppedEvent | RunEndedEvent)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInputError(f"this is no event of a run: {error}") from error

@@ -1,1 +1,0 @@
-"""Stops reported as files, for agents without hooks (docs/markers.md)."""

@@ -1,0 +1,169 @@
+"""What the readers of all hosts share: checked names, limits, calls of tools, and our own tools among them.
+
+A tool of ours that only reports or writes to a journal changes nothing in a project and shows nothing about
+it, so a call of it must not make a turn look as if more had happened. A tool that is not listed here may do
+anything.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.structs import UNREADABLE, decode_repaired
+from sidecar.kernel.text import (
+    clean_line,
+    clean_text,
+    last_characters,
+    strip_control_codes,
+    truncate_middle,
+    truncate_middle_utf16,
+)
+from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+T = TypeVar("T")
+
+
+OPENCODE: Final = "opencode"
+HOST_ALIASES: Final = {"claude": "claude-code"}
+"""Other names that a person may type for a host."""
+WORKER_MARKER: Final = "SUPERVISOR_WORKER"
+"""The environment variable that is not empty for our own judges and workers."""
+SESSION_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
+HOSTILE_NAME_SHOWN: Final = 40
+"""Characters of an invalid name that an error message shows."""
+
+
+def checked_session_id(told: str) -> str:
+    """Return an id that is safe as a file name. Raises BadInputError."""
+    if not SESSION_ID_PATTERN.fullmatch(told):
+        shown = repr(told[:HOSTILE_NAME_SHOWN])[:HOSTILE_NAME_SHOWN]
+        raise BadInputError(
+            f"session id {shown} of length {len(told):,}: allowed are 1 to 128 letters, digits, -, _"
+        )
+    return told
+
+
+def checked_project_folder(told: str) -> str:
+    """Return an absolute path without a trailing slash. Raises BadInputError."""
+    if not told.startswith("/") or "\0" in told:
+        raise BadInputError(
+            f"{repr(told[:HOSTILE_NAME_SHOWN])[:HOSTILE_NAME_SHOWN]} is no absolute path of a project folder"
+        )
+    return told.rstrip("/") or "/"
+
+
+SERVER_PREFIX: Final = r"(?:mcp__(?:plugin_supervisor_)?supervisor__|supervisor_)"
+"""The prefixes that hosts put before the names of our server's tools."""
+HARMLESS_TOOLS: Final = re.compile(
+    rf"{SERVER_PREFIX}(?:status|rubric|gates|evidence|explain|skill_list|(?:task|note)_[a-z_]+|"
+    rf"iteration_summary|session_[a-z]+|scope_check|escalate|council_[a-z]+|checkpoint_(?:save|list)|agent_info|"
+    rf"tokens_record)"
+)
+CHECKING_TOOL: Final = re.compile(rf"{SERVER_PREFIX}(?:gates_run|(report_completion))")
+ENDINGS: Final = r"(pass(?:ed)?|fail(?:ed)?|halt|could-not-run|not-approved)\b"
+OUTCOME_IN_TEXT: Final = re.compile(rf"(?:`: |, (?=[a-z-]+:$)){ENDINGS}", re.MULTILINE)
+OUTCOME_IN_DATA: Final = re.compile(rf'"(?:outcome|verdict)": ?"{ENDINGS}')
+"""The outcome of a check in an answer."""
+TESTS_COUNTED_IN_TEXT: Final = re.compile(r"^[-`].*, [1-9]\d* tests?\b", re.MULTILINE)
+TESTS_COUNTED_IN_DATA: Final = re.compile(r'"(?:executed|passed)": ?[1-9]')
+"""Matches if a check ran at least one test. A line that begins otherwise may hold words of the agent."""
+WORDS_OF_DATA: Final = re.compile(r',\s*"text": ?".*', re.DOTALL)
+"""The last field of the data, which repeats the text."""
+REPORT_ACCEPTED: Final = re.compile(r'T\d+ is complete:|\{"action": ?"complete"')
+"""The beginning of the text or the data that accepts a report; later parts may hold words of the agent."""
+
+
+def is_harmless_tool(tool: str) -> bool:
+    """Return whether this is a tool of ours that changes nothing in a project."""
+    return HARMLESS_TOOLS.fullmatch(tool) is not None
+
+
+def saw_tests_pass(call: ToolCall) -> bool:
+    """Return whether Supervisor ran checks in this call, tests among them, and all of them passed."""
+    tool = CHECKING_TOOL.fullmatch(call.tool)
+    if call.outcome is not CallOutcome.OK or tool is None:
+        return False
+    if tool[1] and not REPORT_ACCEPTED.match(call.output):
+        return False
+    output, outcome, counted = call.output, OUTCOME_IN_TEXT, TESTS_COUNTED_IN_TEXT
+    if output.endswith("}"):  # a long one has lost its beginning
+        output, outcome, counted = WORDS_OF_DATA.sub("", output), OUTCOME_IN_DATA, TESTS_COUNTED_IN_DATA
+    passed = set(outcome.findall(output)) in ({"pass"}, {"passed"})
+    return passed and counted.search(output) is not None
+
+
+# --- What hosts wrote, and what they are written ------------------------------------------------------------
+
+
+INPUT_LIMIT: Final = 4 * 1024 * 1024
+"""Bytes of one event."""
+ERROR_LIMIT: Final = 300
+"""Characters of a decoder's error that are passed on."""
+NOTE_LIMIT: Final = 4000
+"""UTF-16 code units of a line for the user."""
+
+
+def try_decode(raw: bytes | Raw, decoder: msgspec.json.Decoder[T]) -> T | None:
+    """Decode what a host wrote, replacing lone surrogates; None if it has another form."""
+    try:
+        return decode_repaired(raw, decoder)
+    except UNREADABLE:
+        return None
+
+
+def decode_event(raw: bytes, decoder: msgspec.json.Decoder[T], host: str) -> T:
+    """Decode an event of a host. Raises BadInputError."""
+    if len(raw) > INPUT_LIMIT:
+        raise BadInputError(f"an event of {len(raw):,} bytes is over the limit of {INPUT_LIMIT:,} bytes")
+    try:
+        return decode_repaired(raw, decoder)
+    except UNREADABLE as error:
+        said = clean_line(str(error)[:ERROR_LIMIT])
+        raise BadInputError(
+            f"an event of {host} cannot be used: {said}. `supervisor doctor` checks host and plugin."
+        ) from error
+
+
+def clip_note(text: str) -> str:
+    """Return a note for the user, cut to its limit."""
+    return clean_text(truncate_middle_utf16(text, NOTE_LIMIT))
+
+
+# --- What tools did -----------------------------------------------------------------------------------------
+
+
+COMMAND_LIMIT: Final = 2000
+PATH_LIMIT: Final = 1000
+OUTPUT_LIMIT: Final = 2000
+RESULT_LIMIT: Final = 64 * 1024
+"""Characters at the end of a result that are examined, before colours are removed."""
+TODO_LIMIT: Final = 200
+TODO_TEXT_LIMIT: Final = 500
+
+
+def name_actions(**tools: str) -> dict[str, ToolAction]:
+    """Return what tools do; each argument is an action, and the names of the tools that do it."""
+    return {tool: ToolAction[action.upper()] for action, names in tools.items() for tool in names.split()}
+
+
+def tool_action(tool: str, known: Mapping[str, ToolAction]) -> ToolAction:
+    """Return what a tool does. One that is not known may do anything, except our own that only report."""
+    return known.get(tool, ToolAction.READ if is_harmless_tool(tool) else ToolAction.OTHER)
+
+
+def result_output(said: str) -> str:
+    """Return what is kept of a result: its end, without colours."""
+    return last_characters(strip_control_codes(last_characters(said, RESULT_LIMIT)), OUTPUT_LIMIT)
+
+
+def build_todo(text: str, status: str) -> Todo:
+    """Return an entry of a to-do list."""
+    return Todo(truncate_middle(strip_control_codes(text), TODO_TEXT_LIMIT), done=status == "completed")
