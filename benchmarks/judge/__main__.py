@@ -16,6 +16,7 @@ import asyncio
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -30,7 +31,6 @@ from judge.oracle import consult
 from judge.report import Result, build_report_part, figures_to_json, markdown, split_by_origin
 
 from judge import ancestor
-from sidecar.cli.eval_report import count_judge_failures
 from sidecar.judging import labelled_stops
 from sidecar.judging.figures import count_false_completes
 from sidecar.kernel.errors import BadInputError
@@ -88,7 +88,9 @@ def _stored(rubric: Rubric, backend: str) -> list[Result]:
 
 
 def _result(name: str, outcomes: Sequence[EvaluatedStop]) -> Result:
-    told = count_judge_failures(one for one in outcomes if one.failed != AbsentJudge.WHY)
+    told = dict(
+        Counter(one.failed for one in outcomes if one.failed not in ("", AbsentJudge.WHY)).most_common()
+    )
     return Result(part=build_report_part(name, outcomes), outcomes=tuple(outcomes), failures=told)
 
 

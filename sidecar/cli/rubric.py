@@ -13,7 +13,6 @@ from sidecar.cli.goal import refuse_agents
 from sidecar.cli.options import FOLDER_ARGUMENT
 from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.rubric_check import check
-from sidecar.cli.rubric_replay import replay
 from sidecar.cli.trust import accept
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
@@ -44,7 +43,6 @@ def rubric() -> None:
 
 rubric.add_command(accept)
 rubric.add_command(check)
-rubric.add_command(replay)
 
 
 @rubric.command(short_help="Which rubric is in force, and why.")

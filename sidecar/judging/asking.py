@@ -10,12 +10,13 @@ from typing import TypeVar
 from msgspec import Struct, field
 
 from sidecar.judging.ports import Judge
-from sidecar.judging.replays import missing_criterion_ids
+from sidecar.kernel import budget
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.masking import SecretMask, mask_case
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
+from sidecar.kernel.verdict import Incomplete
 from sidecar.platform.log_readings import DailySpending
 
 DEFAULT_CONCURRENCY = 4
@@ -46,7 +47,8 @@ class JudgeUsage(Struct):
         """Add one answer or failure of the judge."""
         if isinstance(fact, JudgeAnswered):
             self.answered, self.failed = True, ""
-            self.criteria |= missing_criterion_ids(fact.judgement.verdict)
+            if isinstance(verdict := fact.judgement.verdict, Incomplete):
+                self.criteria |= {gap.criterion for gap in verdict.missing}
         elif not self.answered:
             self.failed = fact.reason
         cost = fact.judgement if isinstance(fact, JudgeAnswered) else fact
@@ -69,8 +71,13 @@ class JudgeAccess(Struct, frozen=True, kw_only=True):
     mask: SecretMask | None = None
 
     async def ask(self, case: JudgeCase, asked: JudgeUsage) -> JudgeAnswered | JudgeFailed:
-        """Ask the judge once about this case, and add the result to `asked`."""
+        """Ask the judge once about this case, unless today's limit is reached; add the result to `asked`."""
         asked.asked = True
+        spent = self.spending.today() if self.spending is not None else None
+        if spent is not None and (why := budget.reached_daily_limit(spent, self.settings)):
+            failed = JudgeFailed(f"the daily limit of judging is reached: {why}")
+            asked.hear(failed)
+            return failed
         case = case if self.mask is None else mask_case(case, self.mask)
         fact = await self.judge.ask(case, self.environment, self.settings)
         asked.hear(fact)

@@ -1,4 +1,4 @@
-"""Counts how stops with a known truth ended. A stop that was sent back is the positive answer of the judge.
+"""Counts how evaluated stops ended. A stop that was sent back is the positive answer of the judge.
 
 Intervals, ROC areas and figures at other base rates are computed by `benchmarks/judge`.
 """
@@ -12,7 +12,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.judging.replays import criteria_behind
 from sidecar.kernel.stop_history import ChangedOutcome, EvaluatedStop
 
 SAFE_RATE: Final = 0.05
@@ -48,7 +47,7 @@ class StopCounts(Struct, frozen=True, kw_only=True):
 
 
 def count_stops(name: str, outcomes: Sequence[EvaluatedStop]) -> StopCounts:
-    """Count one set of stops."""
+    """Count one set of stops, of which the truth is known."""
     ends = Counter((one.premature, one.sent_back) for one in outcomes)
     right, accused = ends[True, True], ends[False, True]
     early = right + ends[True, False]
@@ -75,17 +74,10 @@ def misjudged_stops(outcomes: Iterable[EvaluatedStop]) -> tuple[EvaluatedStop, .
     return tuple(sorted(found, key=lambda one: (not one.false_complete, one.premature, one.family, one.id)))
 
 
-def most_accusing_criterion(outcomes: Iterable[EvaluatedStop]) -> str:
-    """The id of the criterion or rule for which most good stops were sent back; "" if it was none."""
-    wrongly = (one for one in outcomes if one.sent_back and not one.premature)
-    counts = Counter(name for one in wrongly for name in sorted(criteria_behind(one)))
-    return next((name for name, _ in counts.most_common(1)), "")
-
-
 def changed_outcomes(
     before: Iterable[EvaluatedStop], after: Iterable[EvaluatedStop]
 ) -> tuple[ChangedOutcome, ...]:
-    """Return the stops in both sets whose outcome differs: sent back or not, or another reason."""
-    known = {one.id: one for one in before}
-    pairs = ((known[one.id], one) for one in after if one.id in known)
+    """Return the stops in both sets that end differently, as far as that is known."""
+    known = {(one.id, one.at): one for one in before}
+    pairs = ((known[one.id, one.at], one) for one in after if (one.id, one.at) in known and not one.failed)
     return tuple(ChangedOutcome(old, new) for old, new in pairs if old.ended != new.ended)

@@ -1,39 +1,33 @@
-"""Reads labelled stops, and stores the precision measured per criterion.
+"""Reads labelled stops, and stores what was counted on them.
 
 Labelled stops are JSON Lines files with one `LabelledStop` per line; blank lines are allowed. Errors name
 file and line, and up to ten are reported at once. If there is any error, nothing is returned, since figures
 over a part of the stops would be mistaken for figures over all of them. An unknown field is an error too,
 because a typing error in a field name would change the label unnoticed. If a label leaves out the commands of
 a shell line (`runs`), they are parsed from the line.
-
-How often sending an agent back for a criterion was right at the last evaluation is stored in `measured.json`
-in the state folder.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from sidecar.judging.replays import measure_criteria
+from sidecar.judging.figures import StopCounts
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.stop_history import LabelledStop, MeasuredPrecision
+from sidecar.kernel.stop_history import LabelledStop
 from sidecar.kernel.turn import ToolAction, ToolCall
 from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, write_whole
 from sidecar.platform.installation import corpus_folder
 from sidecar.platform.shell.line import parse_simple_commands
-from sidecar.platform.state import BrokenStateError, read_state, read_usable_state
+from sidecar.platform.state import read_usable_state
 
 if TYPE_CHECKING:
-    from sidecar.kernel.rubric import Rubric
-    from sidecar.kernel.stop_history import EvaluatedStop
     from sidecar.platform.ports import Clock
 
 
@@ -138,54 +132,47 @@ def _needs_shell_runs(call: ToolCall) -> bool:
     return call.doing is ToolAction.RUN and bool(call.command) and not call.runs
 
 
-# --- Measured precision per criterion -----------------------------------------------------------------------
+# --- Measurements: what `supervisor eval` counted -----------------------------------------------------------
 
 
-VERSION: Final = 1
-MEASURED_FILE_NAME: Final = "measured.json"
-MEASURED_FILE_LIMIT: Final = 256 * 1024
+MEASUREMENTS_FILE_NAME: Final = "measured.json"
+MEASUREMENTS_FILE_LIMIT: Final = 256 * 1024
 """Maximum size of the file, in bytes."""
-CRITERIA_LIMIT: Final = 500
-"""Criteria and rules that are stored; beyond that, those measured earliest are dropped."""
-
-log = logging.getLogger(__name__)
+MEASUREMENTS_KEPT: Final = 20
 
 
-class _MeasuredDocument(Struct, frozen=True, kw_only=True):
-    """Figures by the id of the criterion or rule, the most recently measured last."""
+class Measurement(Struct, frozen=True):
+    """The counts of one evaluation: the day (UTC), the judge, and where the rubric was read from."""
 
-    version: int = VERSION
-    figures: dict[str, MeasuredPrecision] = field(default_factory=dict)
+    on: str
+    by: str
+    rubric: str
+    stops: StopCounts
 
 
-class MeasuredFile:
-    """The measured figures in a state folder.
+class _MeasurementsDocument(Struct, frozen=True, kw_only=True):
+    """The newest measurement is the last. Version 1 counted by criterion."""
 
-    `supervisor eval` writes them; if two processes write at once, the later one wins.
-    """
+    version: int = 2
+    measurements: tuple[Measurement, ...] = ()
+
+
+class MeasurementsFile:
+    """The last measurements, in a state folder; if two processes write at once, the later one wins."""
 
     def __init__(self, state: Path, clock: Clock) -> None:
-        self._path = state / MEASURED_FILE_NAME
+        self._path = state / MEASUREMENTS_FILE_NAME
         self._clock = clock
 
-    def keep(self, outcomes: Iterable[EvaluatedStop], rubric: Rubric, by: str) -> None:
-        """Store what these stops show about each criterion that fired.
+    def last(self, by: str) -> Measurement | None:
+        """Return the last measurement of this judge. Raises OSError."""
+        known = read_usable_state(self._path, _MeasurementsDocument, MEASUREMENTS_FILE_LIMIT)
+        return next((one for one in reversed(known.measurements) if one.by == by), None)
 
-        `by` names the judge. Raises OSError.
-        """
+    def keep(self, stops: StopCounts, by: str, rubric: str) -> None:
+        """Add a measurement. Raises OSError."""
         today = dt.datetime.fromtimestamp(self._clock.now(), tz=dt.UTC).date().isoformat()
-        new = measure_criteria(outcomes, rubric, on=today, by=by)
-        known = read_usable_state(self._path, _MeasuredDocument, MEASURED_FILE_LIMIT).figures
-        every = {name: figure for name, figure in known.items() if name not in new} | dict(new)
+        known = read_usable_state(self._path, _MeasurementsDocument, MEASUREMENTS_FILE_LIMIT)
+        every = (*known.measurements, Measurement(today, by, rubric, stops))[-MEASUREMENTS_KEPT:]
         ensure_folder(self._path.parent)
-        book = _MeasuredDocument(figures=dict([*every.items()][-CRITERIA_LIMIT:]))
-        write_whole(self._path, msgspec.json.encode(book) + b"\n")
-
-
-def read_measured_figures(state: Path) -> Mapping[str, MeasuredPrecision]:
-    """Read the figures by criterion id. Never raises: an unreadable file counts as empty."""
-    try:
-        return read_state(state / MEASURED_FILE_NAME, _MeasuredDocument, MEASURED_FILE_LIMIT).figures
-    except (BrokenStateError, OSError) as error:
-        log.warning("%s cannot be used: %s", state / MEASURED_FILE_NAME, error)
-        return {}
+        write_whole(self._path, msgspec.json.encode(_MeasurementsDocument(measurements=every)) + b"\n")

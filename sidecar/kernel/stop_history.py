@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sidecar.kernel.effects import Continue, Ruling
 from sidecar.kernel.events import BackgroundActivity, Fact, ProjectState
 from sidecar.kernel.gate import GateRun
 from sidecar.kernel.inquiry import UNSEEN_PROJECT, Inquiry
@@ -39,74 +40,24 @@ class RecordedStop(Struct, frozen=True, kw_only=True):
     rule: str = ""
 
 
+CONTINUE_DECISION = "continue"
+"""The ending of a stop that was sent back; all others end with a RestReason."""
+MAX_DETAIL_LENGTH = 600
+"""Maximum characters of the detail that says why a stop ended as it did."""
+
+
+def ruling_outcome(ruling: Ruling) -> tuple[str, str]:
+    """Return how a stop ended ("continue" or a RestReason) and why."""
+    if isinstance(ruling, Continue):
+        return CONTINUE_DECISION, "; ".join(ruling.feedback.missing)[:MAX_DETAIL_LENGTH]
+    return ruling.reason.value, ruling.detail[:MAX_DETAIL_LENGTH]
+
+
 class LoadedStops(Struct, frozen=True):
     """Recorded stops, the newest last, and one line for each that could not be read."""
 
     stops: tuple[RecordedStop, ...] = ()
     problems: tuple[str, ...] = ()
-
-
-class ReplayedStop(Struct, frozen=True, kw_only=True):
-    """The result of replaying one recorded stop under another rubric.
-
-    `at`, `host` and `session` identify the stop. `before` is how it ended, `now` how it ends: "continue" or a
-    RestReason; `detail` says why. `other_case`: the judge would see a different case. `asks`: the ending is
-    unknown without asking a model; `now` is what the old answer would lead to. `failed`: a model was asked,
-    and gave no verdict.
-    """
-
-    at: float
-    host: str
-    session: str
-    before: str
-    now: str
-    detail: str = ""
-    other_case: bool = False
-    asks: bool = False
-    failed: str = ""
-
-    @property
-    def changed(self) -> bool:
-        """Whether the stop is known to end differently."""
-        return not self.asks and self.now != self.before
-
-
-class FiringCount(Struct, frozen=True):
-    """At how many of `stops` stops a criterion fired, and the last time, in seconds since the epoch."""
-
-    times: int = 0
-    stops: int = 0
-    last: float | None = None
-
-
-class MeasuredPrecision(Struct, frozen=True, kw_only=True):
-    """How often it was right to send an agent back for a criterion, on labelled stops.
-
-    `on` is the day (UTC, "2026-11-22"), `by` the backend, `rubric` the digest of the rubric.
-    """
-
-    right: int
-    of: int
-    on: str
-    by: str
-    rubric: str
-
-
-class CriterionStats(Struct, frozen=True, kw_only=True):
-    """Statistics of one criterion in one project.
-
-    It fired at `fired` of the last `stops` stops, the last time at `last` (seconds since the epoch). Measured
-    on the day `measured_on` with the backend `measured_by`, sending back was right `measured_right` of
-    `measured_of` times; `measured_of` is 0 where it was never measured.
-    """
-
-    fired: int = 0
-    stops: int = 0
-    last: float | None = None
-    measured_right: int = 0
-    measured_of: int = 0
-    measured_on: str = ""
-    measured_by: str = ""
 
 
 # --- Labelled stops: the truth is known, so judges can be measured by them ----------------------------------
@@ -146,33 +97,31 @@ class LabelledStop(Struct, frozen=True, kw_only=True, omit_defaults=True):
     headless: bool = False
 
 
-# --- Evaluated stops: the ruling on a labelled stop ---------------------------------------------------------
-
-
-CONTINUE_DECISION = "continue"
-"""The ending of a stop that was sent back; all others end with a RestReason."""
+# --- Evaluated stops: the ruling on a labelled or recorded stop ---------------------------------------------
 
 
 class EvaluatedStop(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One labelled stop and its ruling.
+    """One stop and its ruling.
 
-    The first fields are the label's. `ended` is "continue" or a RestReason, `kind` is the subject of the
-    message to the agent, `detail` says why in one line. `stage` is where it was decided, `rule` which rule
-    decided or was suspicious. `criteria` are the ids that the judge named as missing. `confidence` is the
-    estimated probability, 0 to 1, that the stop is premature; None where there is no estimate. `asked`: rules
-    and gates did not decide, so the case went to the judge; `failed` says why that gave no verdict. `calls`,
-    `tokens` and `cents` are the cost, `cents` None where a call had no price. `completed`: the goal ended as
-    achieved.
+    The first fields are the label's. Of a recorded stop, `id` is the session, `at` when it was over, in
+    seconds since the epoch, and the truth is not known. `ended` is "continue" or a RestReason, `kind` is the
+    subject of the message to the agent, `detail` says why in one line. `stage` is where it was decided,
+    `rule` which rule decided or was suspicious. `criteria` are the ids that the judge named as missing.
+    `confidence` is the estimated probability, 0 to 1, that the stop is premature; None where there is no
+    estimate. `asked`: rules and gates did not decide, so the case went to the judge; `failed` says why that
+    gave no verdict, or why the ending is not known. `calls`, `tokens` and `cents` are the cost, `cents` None
+    where a call had no price. `completed`: the goal ended as achieved.
     """
 
     id: str
     family: str
-    truth: GroundTruth
-    origin: Literal["by-hand", "generated", "executed"]
+    truth: GroundTruth | None
+    origin: Literal["by-hand", "generated", "executed", "recorded"]
     language: str
     host: str
     ended: str
     stage: str
+    at: float = 0.0
     blind: bool = False
     fabricated: bool = False
     complete: bool | None = None
@@ -201,12 +150,12 @@ class EvaluatedStop(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def false_complete(self) -> bool:
         """Whether a goal was called achieved that does not hold: the worst of all errors."""
-        return self.completed and self.complete is not True
+        return self.truth is not None and self.completed and self.complete is not True
 
     @property
     def wrong(self) -> bool:
-        """Whether the ruling (sent back, let rest, or goal achieved) contradicts the truth."""
-        return self.sent_back != self.premature or self.false_complete
+        """Whether the ruling (sent back, let rest, or goal achieved) contradicts a known truth."""
+        return self.truth is not None and (self.sent_back != self.premature or self.false_complete)
 
 
 class ChangedOutcome(Struct, frozen=True):

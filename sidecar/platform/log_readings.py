@@ -153,15 +153,6 @@ class StopHistory:
             return LoadedStops(problems=(str(error),))
         return _loaded_stops(events)
 
-    def after(self, project: str, position: int) -> tuple[LoadedStops, int]:
-        """The stops of a project that were kept after a position of the log, and the position reached.
-
-        Raises OSError.
-        """
-        wanted = EventFilter(project=_real_path(project), kinds=_KEPT)
-        events = self._log.read(wanted, after=position)
-        return _loaded_stops(events), events[-1].position if events else position
-
     def forget(self, project: str, key: SessionKey) -> None:
         """Remove the stops of a session. Raises OSError."""
         self._log.forget(EventFilter(project=_real_path(project), session=key, kinds=_KEPT))

@@ -39,7 +39,7 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
   rubrics/       which rubric of which project is in force, and what an agent made of it meanwhile
   steering/      the same of settings, approvals and switches
   trust.json     which commands of which project the user approved
-  measured.json  how often criteria were right when `supervisor eval` measured them last
+  measured.json  what `supervisor eval` counted the last times
   mcp-token      the secret that lets clients in over HTTP; remove it to take back every token
   mcp-port       where MCP was served over HTTP last
   bootstrap.lock held while /supervisor:install makes a runtime

@@ -66,7 +66,7 @@ class EventsRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class EventsPage(Struct, frozen=True, kw_only=True):
     """Events, oldest first. Ask for those after `position` next; `more`: there are some now.
 
-    Kept stops are left out: they are long, and `supervisor rubric replay` reads them.
+    Kept stops are left out: they are long, and `supervisor eval --kept` reads them.
     """
 
     events: tuple[LoggedEvent, ...]

@@ -9,21 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
 import msgspec
 import pytest
 from click.testing import CliRunner
 
 from sidecar import cli
-from sidecar.cli import eval_run
-from sidecar.cli.eval import evaluation
-from sidecar.cli.eval_report import EvalExitCode, advise_on_judge, advise_on_rubrics, missed_floors
-from sidecar.cli.eval_run import EvalOptions, EvalServices, run_evaluation
+from sidecar.cli import eval as eval_command
+from sidecar.cli.eval import RULES_ALONE, EvalOptions, EvalServices, evaluate, evaluation
+from sidecar.cli.eval_report import EvalExitCode, advise_on_judge, advise_on_rubrics
 from sidecar.judging.figures import count_stops
-from sidecar.judging.labelled_stops import MeasuredFile
-from sidecar.judging.labelled_stops import read_measured_figures as figures_kept
+from sidecar.judging.labelled_stops import MeasurementsFile
 from sidecar.judging.ports import ChosenBackend
-from sidecar.judging.replays import rubric_digest
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed, ProjectState
@@ -32,7 +28,7 @@ from sidecar.kernel.gate import Outcome as GateOutcome
 from sidecar.kernel.rubric import Criterion, Rubric
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.stop_history import EvaluatedStop, GroundTruth, LabelledStop, MeasuredPrecision
+from sidecar.kernel.stop_history import EvaluatedStop, GroundTruth, LabelledStop
 from support.cases import (
     PYTEST,
     RUBRIC,
@@ -47,7 +43,7 @@ from support.cases import (
     talk,
     turn,
 )
-from support.memory_stores import ManualClock, MemorySpending
+from support.memory_stores import ManualClock, MemorySpending, MemoryStopHistory
 
 STRICT = msgspec.structs.replace(
     RUBRIC, origin="strict.md", antipatterns=(*RUBRIC.antipatterns, Criterion("No comments", ""))
@@ -115,17 +111,23 @@ class Bench:
         self.judge = judge or Rubricked()
         self.spending = MemorySpending()
         self.state = folder / "state"
-        self.measured = MeasuredFile(self.state, ManualClock(0.0))
 
     def doors(self) -> EvalServices:
-        return EvalServices(self.judge, SETTINGS, self.rubric, self.spending, measured=self.measured)
+        return EvalServices(
+            judge=self.judge,
+            settings=SETTINGS,
+            rubric=self.rubric,
+            stop_history=MemoryStopHistory(),
+            measurements=MeasurementsFile(self.state, ManualClock(0.0)),
+            spending=self.spending,
+        )
 
     @staticmethod
     def rubric(path: Path | None) -> Rubric:
         return RUBRIC if path is None else STRICT
 
     def runs(self, **wish: Any) -> int:
-        return asyncio.run(run_evaluation(self.doors(), EvalOptions(files=(self.file,), **wish)))
+        return asyncio.run(evaluate(self.doors(), EvalOptions(files=(self.file,), **wish)))
 
 
 Told = Callable[[], str]
@@ -141,7 +143,7 @@ def test_counts_who_was_judged_wrongly_and_last_what_to_do_are_told(tmp_path: Pa
     bench = Bench(tmp_path, ANSWERED, FAILING, ACCUSED, OPEN)
     assert bench.runs() == EvalExitCode.DONE
     text = told()
-    assert "judge: rules alone: what they leave open stays unjudged; rubric: default" in text
+    assert f"judge: {RULES_ALONE}; rubric: default" in text
     assert "all 2 1 1 of 2 1 of 2 no written blind 1 1 0 of 1 0 of 0 no" in text
     assert "failure-[red]reported[/red] 1 0 0 of 0 1 of 1 no" in text, "what others wrote is shown as it is"
     assert "accused failure-[red]reported[/red] legitimate continue gates " in text
@@ -159,7 +161,7 @@ def test_a_script_reads_one_object_with_counts_and_rates(
 ) -> None:
     assert Bench(tmp_path, ANSWERED, FAILING, ACCUSED).runs(as_json=True) == EvalExitCode.DONE
     report = json.loads(capsys.readouterr().out)
-    assert (report["version"], report["exit_code"], report["blind"]["early"]) == (2, 0, 1)
+    assert (report["version"], report["exit_code"], report["blind"]["early"]) == (3, 0, 1)
     assert report["stops"] == {
         "name": "all", "early": 1, "good": 2, "right": 1, "accused": 1, "false_completes": 0,
         "precision": 0.5, "recall": 1.0,
@@ -168,30 +170,10 @@ def test_a_script_reads_one_object_with_counts_and_rates(
 
 
 def test_a_false_complete_ends_in_1(tmp_path: Path, told: Told) -> None:
-    assert Bench(tmp_path, LIED).runs(floor_recall=1.0) == EvalExitCode.FELL_SHORT
+    assert Bench(tmp_path, LIED).runs() == EvalExitCode.FELL_SHORT
     text = told()
     assert "lied false-complete premature FALSE COMPLETE gates" in text
-    assert text.endswith("called achieved: do not rely on this judge; see lied."), "worse than any floor"
-
-
-@pytest.mark.parametrize(
-    ("floors", "code"),
-    [
-        ({"floor_precision": 0.5, "floor_recall": 0.5}, EvalExitCode.DONE),
-        ({"floor_precision": 0.51}, EvalExitCode.FELL_SHORT),
-        ({"floor_recall": 0.51}, EvalExitCode.FELL_SHORT),
-    ],
-)
-def test_a_floor_that_is_not_reached_ends_in_1(
-    tmp_path: Path, floors: dict[str, float], code: EvalExitCode, told: Told
-) -> None:
-    assert Bench(tmp_path, ANSWERED, FAILING, ACCUSED, OPEN).runs(**floors) == code
-    assert ("Not good enough: " in told()) is (code == EvalExitCode.FELL_SHORT)
-
-
-def test_a_figure_that_cannot_be_had_reaches_no_floor() -> None:
-    assert missed_floors(count_stops("", ()), 0.0, None) == ("precision - is below 0.0%",)
-    assert missed_floors(count_stops("", ()), None, None) == ()
+    assert text.endswith("called achieved: do not rely on this judge; see lied.")
 
 
 def ended(early: tuple[int, int], good: tuple[int, int], **fields: Any) -> list[EvaluatedStop]:
@@ -222,17 +204,11 @@ def ended(early: tuple[int, int], good: tuple[int, int], **fields: Any) -> list[
             False,
             "This judge and rubric send back 1 of 1 early stops and 0 of 40 good ones: too few good stops to",
         ),
-        (
-            ended((1, 1), (7, 169), criteria=(RUBRIC.antipatterns[0].id,)),
-            False,
-            f"not safe; look at criterion {RUBRIC.antipatterns[0].id} first: supervisor rubric replay.",
-        ),
-        (ended((1, 1), (7, 169), stage="rules", rule="x"), True, "not safe; look at the rule x first."),
         (ended((1, 1), (7, 169), stage="gates"), True, "not safe; look at legitimate 0 first."),
     ],
 )
 def test_the_last_line_says_what_to_do(stops: list[EvaluatedStop], said: str, *, alone: bool) -> None:
-    assert said in advise_on_judge(stops, RUBRIC, alone=alone)
+    assert said in advise_on_judge(stops, alone=alone)
 
 
 @pytest.mark.parametrize(
@@ -267,42 +243,26 @@ def test_two_rubrics_are_compared_by_the_verdicts_that_flip(tmp_path: Path, told
     assert bench.spending.today().tokens == 2400, "what measuring costs counts as judging of the day"
 
 
-def test_only_some_families_or_so_many_stops_are_judged_and_always_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    labels = [label(str(number), GroundTruth.LEGITIMATE, family=f"f{number % 2}") for number in range(40)]
-    bench = Bench(tmp_path, *labels, FAILING)
-
-    def stops(**wish: Any) -> int:
-        bench.runs(as_json=True, **wish)
-        return int(json.loads(capsys.readouterr().out)["stops"]["good"])
-
-    assert [stops(only=("f0",)), stops(only=("f0", "goal-unmet")), stops(limit=7)] == [20, 20, 7]
-    chosen = [eval_run._select_stops(tuple(order), EvalOptions(limit=7)) for order in (labels, labels[::-1])]  # noqa: SLF001 - the drawing itself
+def test_only_so_many_stops_are_judged_and_always_the_same(tmp_path: Path) -> None:
+    labels = [label(str(number), GroundTruth.LEGITIMATE) for number in range(40)]
+    chosen = []
+    for order in (labels, labels[::-1]):
+        bench = Bench(tmp_path, *order)
+        chosen.append(eval_command._labelled_stops(EvalOptions(files=(bench.file,), limit=7)))  # noqa: SLF001 - the drawing itself
+    assert [len(each) for each in chosen] == [7, 7]
     assert {one.id for one in chosen[0]} == {one.id for one in chosen[1]}
-    assert len({one.family for one in chosen[0]}) == 2
-    with pytest.raises(click.UsageError, match="there is no family 'nope'; there are: f0, f1, goal-unmet"):
-        bench.runs(only=("nope",))
 
 
-def test_how_often_a_criterion_was_right_is_kept_with_day_judge_and_rubric(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, OPEN, open_case("other", GroundTruth.LEGITIMATE), ANSWERED)
-    assert bench.runs() == EvalExitCode.DONE
-    assert figures_kept(bench.state) == {}
-    bench.judge.answer = judged(incomplete())
-    assert bench.runs(backend="openai", yes=True) == EvalExitCode.DONE
-    assert figures_kept(bench.state) == {
-        "left-work": MeasuredPrecision(
-            right=1, of=2, on="1970-01-01", by="openai", rubric=rubric_digest(RUBRIC)
-        )
-    }
-
-
-def test_figures_over_a_part_of_the_stops_are_not_kept(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, OPEN, judge=Rubricked(judged(incomplete())))
-    assert bench.runs(backend="openai", yes=True, only=("goal-unmet",)) == EvalExitCode.DONE
-    assert bench.runs(backend="openai", yes=True, limit=1) == EvalExitCode.DONE
-    assert figures_kept(bench.state) == {}
+def test_the_counts_are_recorded_and_shown_beside_the_next_ones_of_the_same_judge(
+    tmp_path: Path, told: Told
+) -> None:
+    bench = Bench(tmp_path, ANSWERED, FAILING, ACCUSED)
+    before = "on 1970-01-01: 1 of 1 early stops and 1 of 2 good ones, by default"
+    for limit, shown in ((None, False), (1, False), (None, True)):
+        assert bench.runs(limit=limit) == EvalExitCode.DONE
+        assert (before in told()) is shown
+    kept = json.loads((bench.state / "measured.json").read_bytes())["measurements"]
+    assert [(one["by"], one["stops"]["early"]) for one in kept] == [(RULES_ALONE, 1)] * 2, "no part of them"
 
 
 def test_figures_that_cannot_be_kept_are_no_reason_to_tell_none(

@@ -69,12 +69,3 @@ def test_a_project_by_another_name_is_the_same(kept: StopHistory, tmp_path: Path
     (tmp_path / "name").symlink_to(tmp_path / "real")
     kept.keep(unasked(project=str(tmp_path / "name")))
     assert len(kept.last(str(tmp_path / "real"), 1).stops) == 1
-
-
-def test_those_kept_after_a_position_come_once(kept: StopHistory) -> None:
-    kept.keep(unasked(at=1.0))
-    first, position = kept.after(PROJECT, 0)
-    kept.keep(unasked(at=2.0))
-    more, position = kept.after(PROJECT, position)
-    assert [[stop.at for stop in loaded.stops] for loaded in (first, more)] == [[1.0], [2.0]]
-    assert kept.after(PROJECT, position) == (LoadedStops(), position)

@@ -11,7 +11,6 @@ from sidecar.judging.figures import (
     count_false_completes,
     count_stops,
     misjudged_stops,
-    most_accusing_criterion,
 )
 from support.evaluated_stops import LEGITIMATE, PREMATURE, back, outcome, rest
 
@@ -47,18 +46,6 @@ def test_a_judge_is_safe_where_few_good_stops_are_sent_back_and_there_were_enoug
     assert (known.accused_at_most <= SAFE_RATE) is safe
 
 
-def test_what_is_blamed_is_the_criterion_or_rule_that_sent_most_good_stops_back() -> None:
-    ends = (
-        back("1", LEGITIMATE, stage="judge", criteria=("a", "b")),
-        back("2", LEGITIMATE, stage="judge", criteria=("b",)),
-        *(back(f"right {number}", PREMATURE, rule="narration") for number in range(3)),
-        rest("3", LEGITIMATE, rule="narration"),
-    )
-    assert most_accusing_criterion(ends) == "b"
-    assert most_accusing_criterion(ends[2:]) == ""
-    assert most_accusing_criterion((back("4", LEGITIMATE, rule="narration"),)) == "narration"
-
-
 def test_a_goal_that_is_called_achieved_and_of_which_nobody_knows_that_it_holds_is_a_false_complete() -> None:
     assert count_false_completes([rest("1", LEGITIMATE, completed=True)]) == 1
     assert count_false_completes([rest("1", LEGITIMATE, completed=True, complete=True)]) == 0
@@ -81,5 +68,7 @@ def test_a_flip_is_a_stop_of_both_that_ends_otherwise() -> None:
         rest("2", PREMATURE, detail="in other words"),
         back("only-after", PREMATURE),
     ]
+    failed = [back("2", PREMATURE, failed="no verdict")]
+    assert changed_outcomes(before, failed) == (), "how it ends is not known"
     (flip,) = changed_outcomes(before, after)
     assert (flip.before.ended, flip.after.ended) == ("nothing-suspicious", "continue")

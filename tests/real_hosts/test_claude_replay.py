@@ -46,15 +46,15 @@ def test_what_a_rubric_would_change_is_told_before_it_counts(under: Supervised) 
     under.script(runs(WORK), says("Done."), runs(f"{WORK} "), says("I left it out."))
     under.ask("/supervisor:retry 1", "--session-id", "6b1a2f0e-9c62-4c54-a8f4-2c4f5a1d7f11")
     under.ask(GOAL, "--resume", "6b1a2f0e-9c62-4c54-a8f4-2c4f5a1d7f11")
-    same = under.supervisor("rubric", "replay")
-    assert same.stdout.endswith("replay on the last 2 stops: 0 verdicts change\n"), same.stderr
+    same = under.supervisor("eval", "--kept")
+    assert same.stdout.endswith("The last 2 stops: 0 would end otherwise.\n"), same.stderr
     assert same.returncode == 0
 
     path.write_text(PLAIN, encoding="utf-8")
-    told = under.supervisor("rubric", "replay")
-    assert told.stdout.endswith("replay on the last 2 stops: 2 verdicts change\n"), told.stdout
+    told = under.supervisor("eval", "--kept")
+    assert told.stdout.endswith("The last 2 stops: 2 would end otherwise.\n"), told.stdout
     assert told.returncode == 1
-    asked = under.supervisor("rubric", "replay", "--backend", "claude-cli", "--yes")
+    asked = under.supervisor("eval", "--kept", "--backend", "claude-cli", "--yes")
     assert asked.stdout.count("achieved") == 2, asked.stdout + asked.stderr
 
     kept = stops_in(under.state).last(str(under.host.project), 20).stops

@@ -1,22 +1,23 @@
-"""Evaluation of a judge: plays labelled stops through the real policy.
+"""Evaluation: plays stops again through the real policy, by the rubric that is to be tried.
 
-The label supplies what the world would answer: the turn, the project state, the gate results. Only the judge
-is asked. Nothing is saved, no project is touched, and stops are independent: each is the first of a session.
-The real policy decides with the user's settings, except for shadow mode, in which nobody would be sent back.
+What the world answered then is known: by the label of a labelled stop, by the facts of a recorded one. Only
+the judge is asked, about a recorded stop only where the rubric shows it another case; else its old answer is
+checked against the rubric. Nothing is saved, no project is touched, and stops are independent. Labelled stops
+are judged by the user's settings, except for shadow mode, in which nobody would be sent back; recorded ones
+by the settings of then, so that a different ending is due to the rubric.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from sidecar.judging.asking import DEFAULT_CONCURRENCY, JudgeAccess, JudgeUsage, run_with_limit
 from sidecar.judging.ports import ChosenBackend, Judge
-from sidecar.judging.replays import ruling_outcome
 from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.effects import (
     AskJudge,
@@ -30,23 +31,36 @@ from sidecar.kernel.effects import (
     RunGates,
     RunOldChecks,
 )
-from sidecar.kernel.events import AgentStopped, Fact, GatesRan, JudgeFailed, OldChecksRan, TurnRead
+from sidecar.kernel.events import (
+    NO_RUBRIC,
+    AgentStopped,
+    Fact,
+    GatesRan,
+    JudgeAnswered,
+    JudgeFailed,
+    OldChecksRan,
+    ProjectState,
+    TurnRead,
+)
 from sidecar.kernel.gate import GateRun
 from sidecar.kernel.gate import Outcome as GateOutcome
 from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.masking import SecretMask
-from sidecar.kernel.rubric import Rubric
+from sidecar.kernel.rubric import Criterion, Rubric
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop
+from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop, RecordedStop, TimedFact, ruling_outcome
 from sidecar.platform.log_readings import DailySpending
+from sidecar.rubric.globs import applicable_rubric
 from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
 
-JUDGED_AT = 43_200.0
-"""The time at which every stop is judged, in seconds since the epoch."""
-PROJECT_PATH = "/project"
+JUDGED_AT: Final = 43_200.0
+"""The time at which every labelled stop is judged, in seconds since the epoch."""
+PROJECT_PATH: Final = "/project"
+FACTS_MISSING: Final = "today's rules ask for facts that were not kept"
+NEEDS_MODEL: Final = "the judge would see other criteria"
 
 
 class EvaluationOptions(Struct, frozen=True, kw_only=True):
@@ -67,24 +81,56 @@ DEFAULT_OPTIONS = EvaluationOptions()
 
 
 async def evaluate_stops(
-    items: Iterable[LabelledStop],
+    stops: Iterable[LabelledStop | RecordedStop],
     judge: Judge,
     rubric: Rubric,
     settings: Settings,
     options: EvaluationOptions = DEFAULT_OPTIONS,
 ) -> tuple[EvaluatedStop, ...]:
-    """Play every item; return the results in the same order.
+    """Play every stop; return the results in the same order. With the backend "rules" no model is asked.
 
     A failure of the judge is a result. Any other exception is a bug: it ends everything, with a note that
-    names the item. Cancelling ends running requests.
+    names the stop. Cancelling ends running requests.
     """
-    stage = _StopEvaluator(judge, rubric, replace(settings, mode="on"), options)
-    return await run_with_limit(items, stage.play, options.at_once)
+    asking = JudgeAccess(
+        judge=judge,
+        settings=replace(settings, mode="on"),
+        environment=options.environment,
+        spending=options.spending,
+        mask=options.mask,
+    )
+
+    async def one(stop: LabelledStop | RecordedStop) -> EvaluatedStop:
+        outcome = await _evaluate_stop(stop, rubric, asking)
+        if options.told is not None:
+            options.told(outcome)
+        return outcome
+
+    return await run_with_limit(stops, one, options.at_once)
 
 
-async def estimate_judge_calls(items: Iterable[LabelledStop], rubric: Rubric, settings: Settings) -> int:
+async def estimate_judge_calls(
+    stops: Iterable[LabelledStop | RecordedStop], rubric: Rubric, settings: Settings
+) -> int:
     """Count the stops that would go to the judge, without asking it. Some may be asked about twice."""
-    return sum(one.asked for one in await evaluate_stops(items, AbsentJudge(), rubric, settings))
+    return sum(one.asked for one in await evaluate_stops(stops, AbsentJudge(), rubric, settings))
+
+
+def recorded_outcome(stop: RecordedStop) -> EvaluatedStop:
+    """Return how a recorded stop ended then."""
+    return EvaluatedStop(
+        id=stop.inquiry.stop.key.id,
+        at=stop.at,
+        family="",
+        truth=None,
+        origin="recorded",
+        language="",
+        host=stop.inquiry.stop.key.host,
+        ended=stop.ended,
+        stage=stop.stage,
+        detail=stop.detail,
+        rule=stop.rule,
+    )
 
 
 class AbsentJudge:
@@ -99,65 +145,170 @@ class AbsentJudge:
         return JudgeFailed(self.WHY)
 
 
-class _StopEvaluator:
-    """Plays items."""
+async def _evaluate_stop(
+    stop: LabelledStop | RecordedStop, rubric: Rubric, asking: JudgeAccess
+) -> EvaluatedStop:
+    play: StopPlay
+    if isinstance(stop, LabelledStop):
+        play = LabelledPlay(stop, rubric, asking)
+    else:
+        play = RecordedPlay(stop, rubric, None if asking.settings.judge.backend == "rules" else asking)
+    try:
+        async with asyncio.timeout(asking.settings.stop_seconds):
+            ruled = await play.rule()
+    except TimeoutError:
+        play.asked.failed = f"judging took longer than {asking.settings.stop_seconds} seconds"
+        ruled = rest_unjudged(play.inquiry, play.asked.failed)
+    except Exception as error:
+        error.add_note(f"while the stop {play.known.id!r} was judged")
+        raise
+    return play.outcome(ruled)
 
-    def __init__(self, judge: Judge, rubric: Rubric, settings: Settings, options: EvaluationOptions) -> None:
+
+# --- playing one stop ---------------------------------------------------------------------------------------
+
+
+class StopPlay:
+    """Plays one stop. A subclass answers the orders of policy, by what is known of the stop.
+
+    `known` holds what is known before; `inquiry` is the newest one, `asked` what the judge was asked.
+    """
+
+    def __init__(self, known: EvaluatedStop, inquiry: Inquiry, rubric: Rubric) -> None:
+        self.known = known
+        self.inquiry = inquiry
+        self.asked = JudgeUsage()
         self._rubric = rubric
-        self._settings = settings
-        self._options = options
-        self._asking = JudgeAccess(
-            judge=judge,
-            settings=settings,
-            environment=options.environment,
-            spending=options.spending,
-            mask=options.mask,
+
+    async def rule(self) -> tuple[Inquiry, Ruling] | None:
+        """Return the ruling, None where the known facts do not lead to one."""
+        self.inquiry, order = begin_inquiry(self.inquiry)
+        while not isinstance(order, Continue | Rest):
+            heard = await self._answer(order)
+            if heard is None:
+                return None
+            self.inquiry, order = await asyncio.to_thread(advance_inquiry, self.inquiry, heard.fact, heard.at)
+        return self.inquiry, order
+
+    def outcome(self, ruled: tuple[Inquiry, Ruling] | None) -> EvaluatedStop:
+        """Return what came out. `failed` says why the ending is not known; then it stays as it was."""
+        if ruled is None:
+            return replace(self.known, failed=FACTS_MISSING)
+        inquiry, ruling = ruled
+        asked, goal, (how, why) = self.asked, inquiry.session.goal, ruling_outcome(ruling)
+        return replace(
+            self.known,
+            ended=how,
+            kind=ruling.feedback.kind if isinstance(ruling, Continue) else "",
+            detail=why,
+            stage=inquiry.stage,
+            rule=inquiry.rule,
+            confidence=inquiry.confidence,
+            asked=asked.asked,
+            failed=asked.failed,
+            calls=asked.calls,
+            tokens=asked.tokens,
+            cents=asked.cents,
+            criteria=tuple(sorted(asked.criteria)),
+            completed=goal is not None and goal.status is GoalStatus.ACHIEVED,
         )
 
-    async def play(self, item: LabelledStop) -> EvaluatedStop:
-        """Judge one stop as the sidecar would."""
-        seen, asked = [self._inquiry(item)], JudgeUsage()
-        try:
-            async with asyncio.timeout(self._settings.stop_seconds):
-                inquiry, ruling = await self._loop(item, seen, asked)
-        except TimeoutError:
-            asked.failed = f"judging took longer than {self._settings.stop_seconds} seconds"
-            inquiry, ruling = rest_unjudged(seen[-1], asked.failed)
-        except Exception as error:
-            error.add_note(f"while the stop {item.id!r} was judged")
-            raise
-        outcome = _build_outcome(item, inquiry, ruling, asked)
-        if self._options.told is not None:
-            self._options.told(outcome)
-        return outcome
+    async def _answer(self, order: Effect) -> TimedFact | None:
+        raise NotImplementedError
 
-    def _inquiry(self, item: LabelledStop) -> Inquiry:
-        inquiry = Inquiry(session=_fresh_session(item), stop=_stopped_event(item), settings=self._settings)
-        spending = self._options.spending
-        return inquiry if spending is None else replace(inquiry, today=spending.today())
 
-    async def _loop(
-        self, item: LabelledStop, seen: list[Inquiry], asked: JudgeUsage
-    ) -> tuple[Inquiry, Ruling]:
-        inquiry, order = begin_inquiry(seen[-1])
-        while not isinstance(order, Continue | Rest):
-            fact = await self._carry_out(order, item, asked)
-            inquiry, order = advance_inquiry(inquiry, fact, JUDGED_AT)
-            seen.append(inquiry)
-        return inquiry, order
+class LabelledPlay(StopPlay):
+    """Plays a labelled stop, the first of its session."""
 
-    async def _carry_out(self, order: Effect, item: LabelledStop, asked: JudgeUsage) -> Fact:
+    def __init__(self, item: LabelledStop, rubric: Rubric, asking: JudgeAccess) -> None:
+        known = EvaluatedStop(
+            id=item.id,
+            family=item.family,
+            truth=item.truth,
+            origin=item.origin,
+            language=item.language,
+            host=item.host,
+            blind=item.blind,
+            fabricated=item.fabricated,
+            complete=item.complete,
+            ended="",
+            stage="",
+        )
+        inquiry = Inquiry(session=_fresh_session(item), stop=_stopped_event(item), settings=asking.settings)
+        super().__init__(known, inquiry, rubric)
+        self._item = item
+        self._asking = asking
+
+    async def _answer(self, order: Effect) -> TimedFact:
+        return TimedFact(JUDGED_AT, await self._fact(order))
+
+    async def _fact(self, order: Effect) -> Fact:
         match order:
             case ReadTurn():
-                return TurnRead(item.turn)
+                return TurnRead(self._item.turn)
             case ReadProjectState():
-                return replace(item.seen, rubric=self._rubric)
+                return replace(self._item.seen, rubric=self._rubric)
             case RunGates():
-                return GatesRan(_labelled_runs(order, item))
+                return GatesRan(_labelled_runs(order, self._item))
             case RunOldChecks():
                 return OldChecksRan(())  # what they showed is among the labelled findings
             case AskJudge():
-                return await self._asking.ask(order.case, asked)
+                return await self._asking.ask(order.case, self.asked)
+
+
+class RecordedPlay(StopPlay):
+    """Plays a recorded stop. Without `asking`, its old answers count, whatever the judge would see now."""
+
+    def __init__(self, stop: RecordedStop, rubric: Rubric, asking: JudgeAccess | None = None) -> None:
+        super().__init__(recorded_outcome(stop), stop.inquiry, rubric)
+        self._asking = asking
+        self._left = iter(stop.heard)
+        self._was = next((one.fact.rubric for one in stop.heard if isinstance(one.fact, TurnRead)), NO_RUBRIC)
+        self._other_case = False
+        self._at = stop.at
+
+    def outcome(self, ruled: tuple[Inquiry, Ruling] | None) -> EvaluatedStop:
+        """Without a model, an ending that stays the same in another case is not known."""
+        found = super().outcome(ruled)
+        if self._other_case and not found.asked and not found.failed and found.ended == self.known.ended:
+            return replace(found, failed=NEEDS_MODEL)
+        return found
+
+    async def _answer(self, order: Effect) -> TimedFact | None:
+        if isinstance(order, AskJudge) and self._shows_other_criteria(order.case):
+            self._other_case = True
+            if self._asking is not None:
+                return TimedFact(self._at, await self._asking.ask(order.case, self.asked))
+        heard = next(self._left, None)
+        if heard is None or not isinstance(heard.fact, EFFECT_ANSWERS[type(order)]):
+            return None
+        self._at = heard.at
+        if isinstance(heard.fact, TurnRead | ProjectState):
+            return replace(heard, fact=replace(heard.fact, rubric=self._rubric))
+        return heard
+
+    def _shows_other_criteria(self, case: JudgeCase) -> bool:
+        """Whether a case shows other criteria than the rubric of then had for these changed files."""
+        was = applicable_rubric(self._was, self.inquiry.project_state.changed)
+        return _visible_criteria(case.rubric) != _visible_criteria(was)
+
+
+EFFECT_ANSWERS: Final[dict[type[Effect], tuple[type[Fact], ...]]] = {
+    ReadTurn: (TurnRead,),
+    ReadProjectState: (ProjectState,),
+    RunGates: (GatesRan,),
+    RunOldChecks: (OldChecksRan,),
+    AskJudge: (JudgeAnswered, JudgeFailed),
+}
+"""The facts that can answer each effect."""
+
+
+def _visible_criteria(rubric: Rubric) -> tuple[tuple[Criterion, ...], ...]:
+    """Return the criteria as a judge sees them: whether one is limited to some files, but not to which."""
+    return tuple(
+        tuple(replace(one, applies_to=("",) if one.applies_to else ()) for one in group)
+        for group in (rubric.patterns, rubric.antipatterns, rubric.legitimate)
+    )
 
 
 def _stopped_event(item: LabelledStop) -> AgentStopped:
@@ -191,33 +342,4 @@ def _labelled_runs(order: RunGates, item: LabelledStop) -> tuple[GateRun, ...]:
             reason="the label names no run of it",
         )
         for gate in order.gates
-    )
-
-
-def _build_outcome(item: LabelledStop, inquiry: Inquiry, ruling: Ruling, asked: JudgeUsage) -> EvaluatedStop:
-    goal = inquiry.session.goal
-    how, why = ruling_outcome(ruling)
-    return EvaluatedStop(
-        id=item.id,
-        family=item.family,
-        truth=item.truth,
-        origin=item.origin,
-        language=item.language,
-        host=item.host,
-        blind=item.blind,
-        fabricated=item.fabricated,
-        complete=item.complete,
-        stage=inquiry.stage,
-        rule=inquiry.rule,
-        confidence=inquiry.confidence,
-        asked=asked.asked,
-        failed=asked.failed,
-        calls=asked.calls,
-        tokens=asked.tokens,
-        cents=asked.cents,
-        ended=how,
-        kind=ruling.feedback.kind if isinstance(ruling, Continue) else "",
-        detail=why,
-        criteria=tuple(sorted(asked.criteria)),
-        completed=goal is not None and goal.status is GoalStatus.ACHIEVED,
     )

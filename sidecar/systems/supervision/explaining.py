@@ -11,17 +11,17 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.judging.replays import ruling_outcome
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.events import NO_RUBRIC, TurnRead
 from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.session import Environment, Session, SessionKey
-from sidecar.kernel.stop_history import RecordedStop
+from sidecar.kernel.stop_history import RecordedStop, ruling_outcome
 from sidecar.platform.log_readings import StopHistory, read_record
+from sidecar.systems.supervision.evaluation import RecordedPlay
 from sidecar.systems.supervision.policy.decision_story import ReplayedInquiry
 from sidecar.systems.supervision.policy.explaining import Left, Next, budget_left, next_stop_handling
 from sidecar.systems.supervision.ports import Services
-from sidecar.systems.supervision.replay import SKIPPED_STAGE, StopReplay
+from sidecar.systems.supervision.stop_keeping import SKIPPED_STAGE
 
 RECORD_ENTRIES_READ: Final = 100
 """Record entries in which a stop is searched for."""
@@ -112,7 +112,7 @@ def _was_judged(entry: RecordEntry) -> bool:
 async def _replay_stop(stop: RecordedStop) -> ReplayedInquiry | None:
     """Replay the stop under its own rubric; None where today's rules lead to a different ending."""
     rubric = next((one.fact.rubric for one in stop.heard if isinstance(one.fact, TurnRead)), NO_RUBRIC)
-    played = await StopReplay(stop, rubric).rule()
+    played = await RecordedPlay(stop, rubric).rule()
     if played is None or ruling_outcome(played[1])[0] != stop.ended:
         return None
     return ReplayedInquiry(inquiry=played[0], ruling=played[1], heard=stop.heard)

@@ -46,9 +46,9 @@ from sidecar.systems.supervision.policy.sessions import rebase_ruling
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
 from sidecar.systems.supervision.ports import OtherSystems, Services
 from sidecar.systems.supervision.project_state import ProjectStateReader
-from sidecar.systems.supervision.replay import StopHistoryWriter
 from sidecar.systems.supervision.sessions import RunningJudgings, SupersededError, change_session
 from sidecar.systems.supervision.steering import SteeringWatch
+from sidecar.systems.supervision.stop_keeping import StopHistoryWriter
 
 QUEUE_POLL_SECONDS = 1.0
 """Seconds between two checks of the host's queue while a stop is judged."""

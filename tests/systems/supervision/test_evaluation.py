@@ -218,7 +218,7 @@ def test_what_judging_costs_is_kept_and_the_daily_limit_holds() -> None:
     settings = Settings(judge=JudgeSettings(daily_tokens=100))
     outcomes = play(*labels, judge=judge, spending=spending, settings=settings, at_once=1)
     assert (spending.today().tokens, spending.today().cents) == (120, 4.0)
-    assert [outcome.asked for outcome in outcomes] == [True, True, False]
+    assert ["daily limit" in outcome.failed for outcome in outcomes] == [False, False, True]
     assert "daily limit" in outcomes[-1].detail
 
 

@@ -13,7 +13,7 @@ from sidecar.kernel.effects import Rest
 from sidecar.kernel.events import GatesRan, JudgeAnswered, ProjectState, SessionDeleted, TurnRead
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import CONTINUE_DECISION, RecordedStop
-from sidecar.systems.supervision.replay import replay_stops
+from sidecar.systems.supervision.evaluation import AbsentJudge, evaluate_stops
 from support.cases import (
     KEY,
     PROJECT,
@@ -65,8 +65,8 @@ async def test_a_judged_stop_is_kept_with_all_that_was_found_out(fakes: Fakes) -
     kinds = [type(one.fact) for one in stop.heard]
     assert (kinds[:2], kinds[-1]) == ([TurnRead, ProjectState], JudgeAnswered)
     assert set(kinds[2:-1]) <= {GatesRan}
-    (again,) = await replay_stops([stop], RUBRIC)
-    assert (again.now, again.changed, again.asks) == (CONTINUE_DECISION, False, False)
+    (again,) = await evaluate_stops([stop], AbsentJudge(), RUBRIC, Settings())
+    assert (again.ended, again.asked, again.failed) == (CONTINUE_DECISION, False, "")
 
 
 async def test_no_secret_and_no_environment_is_kept(fakes: Fakes) -> None:

@@ -11,15 +11,21 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sidecar.judging.asking import JudgeAccess
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.events import JudgeFailed
 from sidecar.kernel.rubric import Criterion, Rubric, Severity
 from sidecar.kernel.session import ProgressSnapshot, Session
 from sidecar.kernel.settings import JudgeSettings, Settings
-from sidecar.kernel.stop_history import CONTINUE_DECISION, RecordedStop, ReplayedStop
+from sidecar.kernel.stop_history import CONTINUE_DECISION, EvaluatedStop, RecordedStop
 from sidecar.kernel.verdict import Verdict
-from sidecar.systems.supervision.replay import StopReplay, mask_recorded_stop, replay_stops
+from sidecar.systems.supervision.evaluation import (
+    AbsentJudge,
+    EvaluationOptions,
+    RecordedPlay,
+    evaluate_stops,
+    recorded_outcome,
+)
+from sidecar.systems.supervision.stop_keeping import mask_recorded_stop
 from support.cases import (
     KEY,
     PROJECT,
@@ -52,10 +58,14 @@ SESSIONS = st.one_of(
 )
 
 
-def play(stop: RecordedStop, rubric: Rubric, *answers: Verdict | JudgeFailed) -> ReplayedStop:
-    """Replay one stop; a judge with these answers is asked, where there are any."""
-    asking = JudgeAccess(judge=ScriptedJudge(*answers), settings=Settings()) if answers else None
-    (done,) = asyncio.run(replay_stops([stop], rubric, asking))
+RULES = Settings(judge=JudgeSettings(backend="rules"))
+OPEN = "the judge would see other criteria"
+
+
+def play(stop: RecordedStop, rubric: Rubric, *answers: Verdict | JudgeFailed) -> EvaluatedStop:
+    """Play one stop again; a judge with these answers is asked, where there are any."""
+    settings = Settings(judge=JudgeSettings(backend="openai")) if answers else RULES
+    (done,) = asyncio.run(evaluate_stops([stop], ScriptedJudge(*answers), rubric, settings))
     return done
 
 
@@ -78,13 +88,9 @@ def test_under_its_own_rubric_a_stop_that_was_kept_on_disk_has_exactly_the_rulin
         files = stops_in(Path(folder))
         files.keep(mask_recorded_stop(was.stop, str))
         (again,) = files.last(PROJECT, 1).stops
-    ruled, (done,) = run(_both(again, rubric))
-    assert ruled == (was.inquiry, was.ruling)
-    assert (done.before, done.changed, done.asks, done.other_case) == (done.now, False, False, False)
-
-
-async def _both(stop: RecordedStop, rubric: Rubric) -> tuple[object, tuple[ReplayedStop, ...]]:
-    return await StopReplay(stop, rubric).rule(), await replay_stops([stop], rubric)
+    assert run(RecordedPlay(again, rubric).rule()) == (was.inquiry, was.ruling)
+    done = play(again, rubric)
+    assert (done.ended, done.asked, done.failed) == (recorded_outcome(again).ended, False, "")
 
 
 # --- under another one, as the judge said then --------------------------------------------------------------
@@ -94,46 +100,46 @@ def test_nobody_is_sent_back_for_a_criterion_that_is_gone() -> None:
     stop = asked(missing("left-work"))
     assert stop.ended == CONTINUE_DECISION
     done = play(stop, LAX)
-    assert (done.now, done.changed, done.asks) == (RestReason.UNJUDGED, True, False)
+    assert (done.ended, done.failed) == (RestReason.UNJUDGED, "")
     assert "rests on a criterion in force: left-work" in done.detail
 
 
 def test_nobody_is_sent_back_for_a_criterion_that_is_a_note_now() -> None:
     note = replace(RUBRIC.antipatterns[0], severity=Severity.NOTE)
     done = play(asked(missing("left-work")), replace(RUBRIC, antipatterns=(note,)))
-    assert (done.before, done.now, done.changed) == (CONTINUE_DECISION, RestReason.UNJUDGED, True)
+    assert (done.ended, done.failed) == (RestReason.UNJUDGED, "")
 
 
 def test_a_point_that_rested_on_nothing_in_force_sends_back_once_its_criterion_is_there() -> None:
     done = play(asked(missing("no-comments")), STRICT)
-    assert (done.before, done.now, done.changed) == (RestReason.UNJUDGED, CONTINUE_DECISION, True)
+    assert (done.ended, done.failed) == (CONTINUE_DECISION, "")
 
 
 def test_where_the_judge_would_see_another_case_it_cannot_be_told_without_a_model() -> None:
     done = play(asked(missing("left-work")), STRICT)
-    assert (done.asks, done.other_case, done.changed) == (True, True, False)
+    assert (done.ended, done.failed) == (CONTINUE_DECISION, OPEN)
 
 
 def test_what_says_the_same_at_another_place_is_the_same_case() -> None:
     moved = replace(RUBRIC, origin="/elsewhere/rubric.md", rejected=("x",), changed="something")
-    assert not play(asked(), moved).other_case
+    assert play(asked(), moved).failed == ""
 
 
 def test_criteria_that_are_about_other_files_make_no_other_case() -> None:
     docs = Criterion("Docs true", "They are.", id="docs-true", applies_to=("*.md",))
     more = replace(RUBRIC, patterns=(*RUBRIC.patterns, docs))
-    assert not play(asked(), more).other_case
+    assert play(asked(), more).failed == ""
     was = kept(with_goal(), World(judge=judged(missing("left-work"))), more).stop
-    assert not play(was, RUBRIC).other_case
+    assert play(was, RUBRIC).failed == ""
     code = replace(docs, applies_to=("*.py",))
-    assert play(asked(), replace(RUBRIC, patterns=(*RUBRIC.patterns, code))).asks
+    assert play(asked(), replace(RUBRIC, patterns=(*RUBRIC.patterns, code))).failed == OPEN
 
 
 def test_a_glob_that_means_these_files_as_the_one_before_did_makes_no_other_case() -> None:
     wide, narrow = (replace(STRICT.antipatterns[-1], applies_to=(glob,)) for glob in ("*.py", "a.py"))
     was = kept(with_goal(), World(judge=judged(missing("left-work"))), _with(wide)).stop
-    assert not play(was, _with(narrow)).other_case
-    assert play(was, STRICT).other_case, "for some files, or for all: that is shown"
+    assert play(was, _with(narrow)).failed == ""
+    assert play(was, STRICT).failed == OPEN, "for some files, or for all: that is shown"
 
 
 def _with(criterion: Criterion) -> Rubric:
@@ -144,14 +150,14 @@ def _with(criterion: Criterion) -> Rubric:
 def test_what_rules_decide_no_rubric_changes(message: str) -> None:
     stop = unasked(message)
     done = play(stop, LAX)
-    assert (done.now, done.asks, done.other_case) == (stop.ended, False, False)
+    assert (done.ended, done.failed) == (stop.ended, "")
 
 
 def test_facts_that_are_not_those_that_policy_asks_for_tell_nothing() -> None:
     stop = asked()
     for heard in (stop.heard[:-1], stop.heard[1:], ()):
         done = play(replace(stop, heard=heard), RUBRIC)
-        assert (done.asks, done.changed, done.now) == (True, False, stop.ended)
+        assert (done.ended, done.failed) == (stop.ended, "today's rules ask for facts that were not kept")
 
 
 # --- with a model -------------------------------------------------------------------------------------------
@@ -159,19 +165,19 @@ def test_facts_that_are_not_those_that_policy_asks_for_tell_nothing() -> None:
 
 def test_a_model_is_asked_where_the_case_is_another_one() -> None:
     done = play(asked(missing("left-work")), STRICT, abstain())
-    assert (done.now, done.changed, done.asks) == (RestReason.UNJUDGED, True, False)
+    assert (done.ended, done.asked, done.failed) == (RestReason.UNJUDGED, True, "")
     done = play(asked(abstain()), STRICT, missing("no-comments"))
-    assert (done.before, done.now, done.changed) == (RestReason.UNJUDGED, CONTINUE_DECISION, True)
+    assert (done.ended, done.asked, done.failed) == (CONTINUE_DECISION, True, "")
 
 
 def test_nobody_is_asked_about_a_case_that_stays_the_same() -> None:
-    assert play(asked(missing("left-work")), RUBRIC, abstain()).now == CONTINUE_DECISION
-    assert play(unasked(), STRICT, abstain()).now == CONTINUE_DECISION
+    assert play(asked(missing("left-work")), RUBRIC, abstain()).ended == CONTINUE_DECISION
+    assert play(unasked(), STRICT, abstain()).ended == CONTINUE_DECISION
 
 
 def test_a_judge_that_fails_leaves_the_ending_open() -> None:
     done = play(asked(missing("left-work")), STRICT, UNREACHABLE)
-    assert (done.asks, done.changed, done.failed) == (True, False, "no backend can be reached")
+    assert done.failed == "no backend can be reached"
 
 
 def test_an_answer_near_the_threshold_is_asked_for_twice_and_both_are_new() -> None:
@@ -183,19 +189,18 @@ def test_an_answer_near_the_threshold_is_asked_for_twice_and_both_are_new() -> N
 
 
 def test_a_day_whose_judging_is_spent_asks_nobody_more() -> None:
-    spending = MemorySpending(tokens=100)
+    options = EvaluationOptions(spending=MemorySpending(tokens=100))
     settings = Settings(judge=JudgeSettings(daily_tokens=100))
     judge = ScriptedJudge(abstain())
-    asking = JudgeAccess(judge=judge, settings=settings, spending=spending)
-    (done,) = asyncio.run(replay_stops([asked()], STRICT, asking))
-    assert done.asks
+    (done,) = asyncio.run(evaluate_stops([asked()], judge, STRICT, settings, options))
     assert "the daily limit of judging is reached" in done.failed
     assert judge.cases == []
 
 
 def test_stops_come_out_in_their_order_and_each_is_told_of() -> None:
     stops = [asked(at=float(number)) for number in range(9)]
-    told: list[ReplayedStop] = []
-    done = asyncio.run(replay_stops(stops, LAX, None, told.append))
+    told: list[EvaluatedStop] = []
+    options = EvaluationOptions(told=told.append)
+    done = asyncio.run(evaluate_stops(stops, AbsentJudge(), LAX, RULES, options))
     assert [one.at for one in done] == [float(number) for number in range(9)]
     assert sorted(told, key=lambda one: one.at) == list(done)

@@ -1,4 +1,4 @@
-"""`supervisor rubric replay`: what it tells, what it asks before, and the exit code that a script reads."""
+"""`supervisor eval --kept`: a changed rubric is tried on the stops that were kept."""
 
 from __future__ import annotations
 
@@ -15,14 +15,9 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from sidecar import cli
-from sidecar.cli import rubric_replay
+from sidecar.cli.eval import EvalOptions, EvalServices, evaluate, evaluation
 from sidecar.cli.eval_report import EvalExitCode
-from sidecar.cli.rubric_replay import (
-    CHANGES_FOUND,
-    ReplayOptions,
-    ReplayServices,
-    execute_replay,
-)
+from sidecar.judging.labelled_stops import MeasurementsFile
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import JudgeFailed
@@ -33,10 +28,11 @@ from sidecar.kernel.stop_history import RecordedStop
 from sidecar.kernel.verdict import Verdict
 from sidecar.platform.event_log import LOG_FILE
 from sidecar.platform.paths import user_paths
+from sidecar.wiring.platform import load_project_rubric, load_rubric_file
 from support.cases import UNREACHABLE, abstain
 from support.kept_stops import asked, missing, unasked
 from support.logs import stops_in
-from support.memory_stores import MemorySpending, MemoryStopHistory
+from support.memory_stores import ManualClock, MemorySpending, MemoryStopHistory
 from support.scripted_ports import ScriptedJudge
 
 PATTERNS = "## Patterns\n\n### Verified\n\nWhat is claimed was run.\n\n## Antipatterns\n\n"
@@ -55,37 +51,44 @@ class Namable(ScriptedJudge):
 
 
 class Bench:
-    """The command over a project's kept stops and its rubric."""
+    """The command over a project's kept stops and its rubric; the project is the current folder."""
 
     def __init__(self, folder: Path, rubric: str, *stops: RecordedStop) -> None:
+        os.chdir(folder)
         self.folder = folder
         self.judge = Namable()
         self.stop_history = MemoryStopHistory()
         self.spending = MemorySpending()
         self.file = folder / ".supervisor" / "rubric.md"
-        self.file.parent.mkdir()
+        self.file.parent.mkdir(exist_ok=True)
         self.file.write_text(rubric, encoding="utf-8")
         for stop in stops:
             self.stop_history.keep(stop)
 
-    def doors(self) -> ReplayServices:
-        return ReplayServices(
-            stop_history=self.stop_history,
+    def doors(self) -> EvalServices:
+        return EvalServices(
             judge=self.judge,
             settings=Settings(),
+            rubric=lambda path: load_rubric_file(path) if path else load_project_rubric(str(self.folder)),
+            stop_history=self.stop_history,
+            measurements=MeasurementsFile(self.folder / "state", ManualClock(0.0)),
             spending=self.spending,
-            mask=lambda text: text,
         )
 
     def answers(self, *verdicts: Verdict | JudgeFailed) -> None:
         self.judge.script(*verdicts)
 
     def runs(self, **wish: Any) -> int:
-        return asyncio.run(execute_replay(self.doors(), ReplayOptions(folder=str(self.folder), **wish)))
+        return asyncio.run(evaluate(self.doors(), EvalOptions(kept=True, **wish)))
 
     def typed(self, monkeypatch: pytest.MonkeyPatch, *arguments: str, says: str = "") -> Any:
-        monkeypatch.setattr(rubric_replay, "build_replay_services", self.doors)
-        return CliRunner().invoke(rubric_replay.replay, [*arguments, str(self.folder)], input=says)
+        monkeypatch.setattr("sidecar.cli.eval.build_eval_services", self.doors)
+        return CliRunner().invoke(evaluation, ["--kept", *arguments], input=says)
+
+
+@pytest.fixture(autouse=True)
+def folder_is_left_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
 
 
 def stops(folder: Path) -> tuple[RecordedStop, ...]:
@@ -100,54 +103,49 @@ def stops(folder: Path) -> tuple[RecordedStop, ...]:
 
 def test_a_table_says_what_changes_and_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bench = Bench(tmp_path, LAX, *stops(tmp_path))
-    assert bench.runs() == CHANGES_FOUND
+    assert bench.runs() == EvalExitCode.FELL_SHORT
     text = " ".join(capsys.readouterr().out.split())
-    assert f"rubric: {bench.file}" in text
-    assert "when session ended then ends now why" in text
-    assert "1970-01-01" in text
-    assert "s1 continue unjudged no point that is missing rests on a criterion in force: left-work" in text
-    assert text.endswith("replay on the last 3 stops: 1 verdict changes")
+    assert f"rubric: as they ended then; {bench.file}" in text
+    assert "s1 1970-01-01" in text
+    assert (
+        "continue -> unjudged judge no point that is missing rests on a criterion in force: left-work" in text
+    )
+    assert text.endswith("The last 3 stops: 1 would end otherwise.")
 
 
 def test_what_only_a_model_can_tell_is_no_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert Bench(tmp_path, STRICT, *stops(tmp_path)).runs() == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "s1 continue ? the judge would see other criteria: add --backend" in text
-    assert text.endswith("replay on the last 3 stops: 0 verdicts change, 1 cannot be told without a model")
+    assert text.endswith(
+        "The last 3 stops: 0 would end otherwise; of 1 only a model can tell: add --backend auto."
+    )
 
 
 def test_only_so_many_of_the_newest_are_played(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert Bench(tmp_path, LAX, *stops(tmp_path)).runs(last=2) == 0
-    assert "replay on the last 2 stops: 0 verdicts change" in capsys.readouterr().out
+    assert Bench(tmp_path, LAX, *stops(tmp_path)).runs(limit=2) == 0
+    assert "The last 2 stops: 0 would end otherwise." in capsys.readouterr().out
 
 
 def test_a_script_reads_one_object(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert Bench(tmp_path, LAX, *stops(tmp_path)).runs(as_json=True) == CHANGES_FOUND
+    bench = Bench(tmp_path, LAX, *stops(tmp_path))
+    assert bench.runs(as_json=True) == EvalExitCode.FELL_SHORT
     out = capsys.readouterr()
     report = json.loads(out.out)
     assert out.err == ""
-    assert (report["version"], report["exit_code"], report["problems"]) == (1, 1, [])
-    first = report["stops"][0]
-    assert (first["before"], first["now"], first["changed"]) == ("continue", "unjudged", True)
-    assert (first["asks"], first["other_case"], first["session"], first["at"]) == (False, True, "s1", 1000.0)
-    assert [one["changed"] for one in report["stops"]] == [True, False, False]
-
-
-def test_a_script_reads_of_a_project_whose_path_is_no_utf_8(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = tmp_path / os.fsdecode(b"\xff")
-    folder.mkdir()
-    assert Bench(folder, SAME).runs(as_json=True) == 0
-    assert json.loads(capsys.readouterr().out)["project"] == f"{tmp_path}/\\udcff"
+    assert (report["against"], report["exit_code"], report["undecided"]) == (str(bench.file), 1, 0)
+    (flip,) = report["flips"]
+    assert (flip["before"]["ended"], flip["after"]["ended"]) == ("continue", "unjudged")
+    assert (flip["after"]["id"], flip["after"]["at"], flip["after"]["truth"]) == ("s1", 1000.0, None)
+    assert report["stops"]["good"] == 0, "of kept stops nobody knows the truth"
+    assert not (tmp_path / "state").exists()
 
 
 def test_another_rubric_can_be_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bench = Bench(tmp_path, SAME, *stops(tmp_path))
     other = tmp_path / "other.md"
     other.write_text(LAX, encoding="utf-8")
-    assert bench.runs(rubric=other) == CHANGES_FOUND
-    assert f"rubric: {other}" in capsys.readouterr().out
+    assert bench.runs(rubric=other) == EvalExitCode.FELL_SHORT
+    assert f"as they ended then; {other}" in capsys.readouterr().out
 
 
 def test_a_rubric_that_cannot_serve_ends_in_2_and_no_other_one_is_tried(
@@ -171,13 +169,16 @@ def test_an_edit_of_an_agent_that_is_held_is_what_is_tried(
     bench.file.write_text(LAX, encoding="utf-8")
     held = rubrics.load(str(tmp_path), {}, AgentWrites(paths=(str(bench.file),)))
     assert held.held is not None
-    assert bench.runs() == CHANGES_FOUND
-    assert "1 verdict changes" in capsys.readouterr().out
+    assert bench.runs() == EvalExitCode.FELL_SHORT
+    assert "1 would end otherwise" in capsys.readouterr().out
 
 
-def test_where_nothing_was_kept_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert Bench(tmp_path, SAME).runs() == 0
-    assert "none was kept for this project yet" in capsys.readouterr().out
+def test_where_nothing_was_kept_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = Bench(tmp_path, SAME).typed(monkeypatch)
+    assert done.exit_code == EvalExitCode.COULD_NOT_RUN
+    assert "no stop was kept for this project yet" in done.output
+    done = Bench(tmp_path, SAME).typed(monkeypatch, "--against", str(tmp_path / ".supervisor" / "rubric.md"))
+    assert (done.exit_code, "neither FILES nor --against" in done.output) == (2, True)
 
 
 def test_where_nothing_kept_can_be_read_it_could_not_run(tmp_path: Path) -> None:
@@ -187,7 +188,7 @@ def test_where_nothing_kept_can_be_read_it_could_not_run(tmp_path: Path) -> None
         log.execute("UPDATE events SET data = x'7801'")
     doors = replace(Bench(tmp_path, SAME).doors(), stop_history=files)
     with pytest.raises(BadInputError, match="event 1 of the log: it is cut off"):
-        asyncio.run(execute_replay(doors, ReplayOptions(folder=str(tmp_path))))
+        asyncio.run(evaluate(doors, EvalOptions(kept=True)))
 
 
 # --- with a model -------------------------------------------------------------------------------------------
@@ -196,8 +197,8 @@ def test_where_nothing_kept_can_be_read_it_could_not_run(tmp_path: Path) -> None
 def test_a_model_is_asked_only_about_other_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bench = Bench(tmp_path, STRICT, *stops(tmp_path))
     bench.answers(abstain())
-    assert bench.runs(backend="openai", yes=True) == CHANGES_FOUND
-    assert "1 verdict changes" in capsys.readouterr().out
+    assert bench.runs(backend="openai", yes=True) == EvalExitCode.FELL_SHORT
+    assert "1 would end otherwise" in capsys.readouterr().out
     assert len(bench.judge.cases) == 1
     assert bench.spending.today().calls == 1
 
@@ -214,7 +215,7 @@ def test_before_a_model_is_asked_the_person_is_told_how_often_and_asked(
 
 
 @pytest.mark.parametrize("marker", ["CLAUDECODE", "OPENCODE"])
-def test_an_agents_shell_spends_nothing_on_a_model_and_may_replay_without(
+def test_an_agents_shell_spends_nothing_on_a_model_and_may_try_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str
 ) -> None:
     bench = Bench(tmp_path, STRICT, *stops(tmp_path))
@@ -250,10 +251,10 @@ def test_one_verdict_of_two_is_enough_and_the_other_stays_open(
     two = (asked(at=1000.0, project=str(tmp_path)), asked(at=2000.0, project=str(tmp_path)))
     bench = Bench(tmp_path, STRICT, *two)
     bench.answers(abstain(), UNREACHABLE)
-    assert bench.runs(backend="openai", yes=True) == CHANGES_FOUND
+    assert bench.runs(backend="openai", yes=True) == EvalExitCode.FELL_SHORT
     text = " ".join(capsys.readouterr().out.split())
-    assert "continue ? no verdict: no backend can be reached" in text
-    assert "1 verdict changes, 1 cannot be told without a model" in text
+    assert "! no verdict, 1 times: no backend can be reached" in text
+    assert "1 would end otherwise; of 1 only a model can tell" in text
 
 
 def test_the_command_works_by_its_name_on_what_the_sidecar_kept(
@@ -263,6 +264,7 @@ def test_the_command_works_by_its_name_on_what_the_sidecar_kept(
     for stop in stops(tmp_path):
         stops_in(user_paths().state).keep(stop)
     with pytest.raises(SystemExit) as end:
-        cli.run_command(["rubric", "replay", str(bench.folder)])
-    assert end.value.code == CHANGES_FOUND
-    assert "replay on the last 3 stops: 1 verdict changes" in capsys.readouterr().out
+        cli.run_command(["eval", "--kept"])
+    assert end.value.code == EvalExitCode.FELL_SHORT
+    assert f"{bench.file}" in (out := capsys.readouterr().out)
+    assert "The last 3 stops: 1 would end otherwise." in out

@@ -1,0 +1,91 @@
+"""Stores judged stops, so that a changed rubric can be tried on them (evaluation.py).
+
+Storing happens in the background after the ruling: nobody waits for it, and failures are only logged. A stop
+that skip rules let go is not stored, because no rubric can change how it ended; nor is one whose judging was
+cut off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.kernel.effects import Ruling
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.masking import SecretMask, mask_texts
+from sidecar.kernel.stop_history import RecordedStop, TimedFact, ruling_outcome
+from sidecar.systems.supervision.ports import Services
+
+SKIPPED_STAGE = "skip rules"
+"""The stage of a stop that was skipped."""
+
+S = TypeVar("S", bound=Struct)
+
+log = logging.getLogger(__name__)
+
+
+class StopHistoryWriter:
+    """Writes stops to the StopHistory port, one after the other, in a thread of its own.
+
+    Not in two threads: msgspec 0.22 was seen to crash where both met a Struct type for the first time.
+    """
+
+    def __init__(self, services: Services) -> None:
+        """Use these services."""
+        self._services = services
+        self._running: set[asyncio.Future[None]] = set()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="keeping")
+
+    def keep(self, first: Inquiry, heard: Sequence[TimedFact], last: Inquiry, ruling: Ruling) -> None:
+        """Store the stop that policy knew as `first`, and as `last` when it ruled. Returns at once."""
+        if not first.settings.keep_stops or not heard or last.stage == SKIPPED_STAGE:
+            return
+        how, why = ruling_outcome(ruling)
+        stop = RecordedStop(
+            at=self._services.clock.now(),
+            project=first.stop.project,
+            inquiry=first,
+            heard=tuple(heard),
+            ended=how,
+            detail=why,
+            stage=last.stage,
+            rule=last.rule,
+        )
+        running = asyncio.get_running_loop().run_in_executor(self._thread, self._write, stop)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+
+    async def idle(self) -> None:
+        """Wait until everything is stored."""
+        while self._running:
+            await asyncio.wait(self._running)
+
+    def _write(self, stop: RecordedStop) -> None:
+        mask = self._services.secrets.masker(stop.inquiry.stop.environment)
+        try:
+            self._services.stop_history.keep(mask_recorded_stop(stop, mask))
+        except (OSError, ValueError, RecursionError, BadInputError) as error:
+            log.warning("%s: the stop could not be kept: %s", stop.inquiry.stop.key.id, error)
+
+
+def mask_recorded_stop(stop: RecordedStop, mask: SecretMask) -> RecordedStop:
+    """Return the stop without its environment, with secrets masked in every text but the project's path."""
+    inquiry = replace(stop.inquiry, stop=replace(stop.inquiry.stop, environment={}))
+    return replace(
+        stop,
+        inquiry=_mask_struct(inquiry, mask),
+        heard=tuple(TimedFact(one.at, _mask_struct(one.fact, mask)) for one in stop.heard),
+        detail=mask(stop.detail),
+    )
+
+
+def _mask_struct(value: S, mask: SecretMask) -> S:
+    return msgspec.convert(mask_texts(msgspec.to_builtins(value), mask), type(value))
