@@ -249,8 +249,10 @@ def _play(scene: Scene, room: Room, host: str) -> None:
 
 def _quote(name: str, screen: str) -> None:
     """Put the last paragraph that is of Supervisor below the page's comment of that name, if there is one."""
-    shown = "\n".join(line.rstrip() for line in screen.splitlines())
-    last = [part for part in re.split(r"\n{2,}", shown) if OURS.search(part)][-1].strip("\n")
     block = re.compile(rf"(?<=<!-- {name} -->\n\n```text\n).*?(?=\n```)", re.DOTALL)
     page = PAGE.read_text(encoding="utf-8")
+    if not block.search(page):
+        return
+    shown = "\n".join(line.rstrip() for line in screen.replace("\N{NO-BREAK SPACE}", " ").splitlines())
+    last = [part for part in re.split(r"\n{2,}", shown) if OURS.search(part)][-1].strip("\n")
     PAGE.write_text(block.sub(lambda _: last, page), encoding="utf-8")
