@@ -205,7 +205,7 @@ class MarkerInbox:
 
     async def run(self) -> None:
         """Watch until cancelled. Nothing is watched before somebody has created the folder."""
-        from sidecar.platform.watching import FolderWatch  # noqa: PLC0415 - most users have no inbox
+        from sidecar.platform.watching import FoldersWatch  # noqa: PLC0415 - most users have no inbox
 
         if not self._folder.holds():
             await self._stirred.wait()
@@ -214,7 +214,8 @@ class MarkerInbox:
         def wake() -> None:
             loop.call_soon_threadsafe(self._stirred.set)
 
-        watch = FolderWatch(self._folder.path, wake)
+        watch = FoldersWatch(wake)
+        watch.look_at([self._folder.path])
         try:
             with suppress(OSError, UnusableFileError):  # the next look says why
                 await asyncio.to_thread(self._folder.tidy, self._clock.now())

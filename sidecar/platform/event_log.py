@@ -38,7 +38,7 @@ from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings
 from sidecar.platform.data import decode_json
 from sidecar.platform.files import FileFault, ensure_folder, exclusively, set_aside
-from sidecar.platform.state import LOOK, Incidents
+from sidecar.platform.state import LOOK, BrokenStateError, Incidents
 
 if TYPE_CHECKING:
     from sidecar.platform.ports import Clock
@@ -110,14 +110,6 @@ class LogFileError(OSError):
 
     moves = ("let the sidecar set it aside and begin a new one: supervisor status",)
     """What to type; see cli."""
-
-
-class _UnusableLogError(Exception):
-    """The file is not a log of ours."""
-
-    def __init__(self, fault: FileFault, why: str) -> None:
-        super().__init__(why)
-        self.fault = fault
 
 
 class _Connection(sqlite3.Connection):
@@ -248,14 +240,14 @@ class EventLogFile:
             try:
                 connection = self._connection(create=create)
                 return None if connection is None else work(connection)
-            except _UnusableLogError as error:
+            except BrokenStateError as error:
                 unusable = error
             except sqlite3.Error as error:
                 if not _is_damage(error):
                     raise OSError(
                         errno.EIO, f"the log could not be used ({error})", str(self._path)
                     ) from error
-                unusable = _UnusableLogError(FileFault.CORRUPT, str(error))
+                unusable = BrokenStateError(FileFault.CORRUPT, str(error))
             if attempt or not (create or self._incidents):
                 break
             self._set_aside(unusable)
@@ -290,7 +282,7 @@ class EventLogFile:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version != SCHEMA_VERSION:
             fault = FileFault.FUTURE if version > SCHEMA_VERSION else FileFault.CORRUPT
-            raise _UnusableLogError(fault, f"version {version}; this Supervisor knows {SCHEMA_VERSION}")
+            raise BrokenStateError(fault, f"version {version}; this Supervisor knows {SCHEMA_VERSION}")
         return connection
 
     def _drop_connection(self) -> None:
@@ -322,13 +314,13 @@ class EventLogFile:
             raise OSError(errno.ENOENT, "the log is removed as soon as it is made", str(self._path))
         return found
 
-    def _set_aside(self, unusable: _UnusableLogError) -> None:
+    def _set_aside(self, unusable: BrokenStateError) -> None:
         """Set the file aside that this thread found unusable; another thread may have done it already."""
         with self._lock:
             held: _Connection | None = getattr(self._here, "connection", None)
             self._drop_connection()
             with exclusively(self._path.parent):
-                with contextlib.suppress(_UnusableLogError):
+                with contextlib.suppress(BrokenStateError):
                     if held is not None and _identity(self._path) != held.file:
                         return
                 aside = set_aside(self._path, unusable.fault, str(unusable))
@@ -485,14 +477,14 @@ def _encodable(text: str) -> str:
 
 
 def _identity(path: Path) -> Identity | None:
-    """Which file is at the path, None for none. Raises _UnusableLogError, OSError."""
+    """Which file is at the path, None for none. Raises BrokenStateError, OSError."""
     try:
         found = path.lstat()
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found.st_mode):
         what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "no plain file"
-        raise _UnusableLogError(FileFault.UNREADABLE, what)
+        raise BrokenStateError(FileFault.UNREADABLE, what)
     return found.st_dev, found.st_ino
 
 

@@ -153,24 +153,6 @@ def read_whole(path: Path, limit: int, *, follow: bool = False) -> bytes:
         return data
 
 
-def lines_backwards(path: Path, within: int) -> Iterator[bytes]:
-    """The lines in the last `within` bytes, last line first, even if it is unfinished.
-
-    Raises UnusableFileError and OSError at the first step.
-    """
-    with _open_plain_file(path, os.O_RDONLY) as descriptor:
-        end = os.fstat(descriptor).st_size
-        first = max(end - within, 0)
-        rest = b""
-        while end > first:
-            start = max(end - BLOCK, first)
-            rest, *lines = (os.pread(descriptor, end - start, start) + rest).split(b"\n")
-            yield from filter(None, reversed(lines))
-            end = start
-        if rest and first == 0:
-            yield rest
-
-
 @contextlib.contextmanager
 def hold_lock(path: Path) -> Iterator[bool]:
     """Try to hold a lock that other processes respect; yield whether it is ours. Raises OSError.
@@ -232,25 +214,6 @@ def write_whole(path: Path, data: bytes, *, durable: bool = False) -> None:
         raise
     if durable:
         _sync_folder(path.parent)
-
-
-def append_line(path: Path, line: bytes) -> int:
-    """Append one line and return the new size in bytes.
-
-    A line that an earlier process left unfinished is ended first, so that it spoils only itself. Raises
-    OSError and UnusableFileError; nothing was added then.
-    """
-    with _open_plain_file(path, os.O_RDWR | os.O_APPEND | os.O_CREAT) as descriptor:
-        size = os.fstat(descriptor).st_size
-        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-        data = (b"\n" if torn else b"") + line + b"\n"
-        try:
-            _write_all(descriptor, data)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.ftruncate(descriptor, size)
-            raise
-        return size + len(data)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

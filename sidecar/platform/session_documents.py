@@ -32,7 +32,15 @@ from sidecar.platform.files import (
     write_readme,
     write_whole,
 )
-from sidecar.platform.state import LOOK, NO_DIGEST, ChainLink, DigestChain, Incidents, document_digest
+from sidecar.platform.state import (
+    LOOK,
+    NO_DIGEST,
+    BrokenStateError,
+    ChainLink,
+    DigestChain,
+    Incidents,
+    document_digest,
+)
 
 VERSION: Final = 1
 """Version of the document. A greater one was written by a newer Supervisor."""
@@ -95,14 +103,6 @@ class _Found(NamedTuple):
     unfit: str = ""
 
 
-class _AsideError(Exception):
-    """The document must be set aside."""
-
-    def __init__(self, fault: FileFault, why: str) -> None:
-        super().__init__(why)
-        self.fault = fault
-
-
 def file_stem(key: SessionKey) -> str:
     """The beginning of a session's file names: `<host>-<id>`. Raises BadInputError for an invalid name."""
     for what, name in (("host", key.host), ("session id", key.id)):
@@ -141,7 +141,7 @@ class SessionDocuments(Generic[K]):
         while True:
             try:
                 return self._examine(key, stem, found)
-            except _AsideError as aside:
+            except BrokenStateError as aside:
                 now = self._find(stem)
                 if now == found:
                     set_aside(self._path(stem), aside.fault, str(aside))
@@ -206,29 +206,29 @@ class SessionDocuments(Generic[K]):
             return _Found(None, str(unfit))
 
     def _examine(self, key: SessionKey, stem: str, found: _Found) -> tuple[K | None, str]:
-        """The content and the digest of a document that we wrote. Raises _AsideError."""
+        """The content and the digest of a document that we wrote. Raises BrokenStateError."""
         if found.unfit:
-            raise _AsideError(FileFault.UNREADABLE, found.unfit)
+            raise BrokenStateError(FileFault.UNREADABLE, found.unfit)
         if found.raw is None:
             if not self._chain(stem).expects(NO_DIGEST):
-                raise _AsideError(
+                raise BrokenStateError(
                     FileFault.EDITED, f"the {self._form.name} was removed, and not by Supervisor"
                 )
             return None, NO_DIGEST
         document = _parse_document(found.raw)
         if not self._chain(stem).expects(document.digest):
             why = "it is not what Supervisor wrote last: put there by hand, or the machine lost power"
-            raise _AsideError(FileFault.EDITED, why)
+            raise BrokenStateError(FileFault.EDITED, why)
         return self._body(key, document), document.digest
 
     def _body(self, key: SessionKey, document: _Document) -> K:
-        """The decoded content of a document that we wrote. Raises _AsideError."""
+        """The decoded content of a document that we wrote. Raises BrokenStateError."""
         try:
             kept = decode_json(document.body, self._form.holds)
         except UNDECODABLE_ERRORS as error:
-            raise _AsideError(FileFault.CORRUPT, _error_first_line(error)) from error
+            raise BrokenStateError(FileFault.CORRUPT, _error_first_line(error)) from error
         if kept.key != key:
-            raise _AsideError(FileFault.EDITED, "it belongs to another session")
+            raise BrokenStateError(FileFault.EDITED, "it belongs to another session")
         return kept
 
     def _document(self, kept: K, serial: int, previous: str) -> tuple[ChainLink, bytes]:
@@ -260,19 +260,19 @@ class SessionDocuments(Generic[K]):
 
 
 def _parse_document(raw: bytes) -> _Document:
-    """Decode and verify a document. Raises _AsideError."""
+    """Decode and verify a document. Raises BrokenStateError."""
     try:
         version = decode_json(raw, _Version).version
         if version > VERSION:
-            raise _AsideError(FileFault.FUTURE, f"version {version}; this Supervisor knows {VERSION}")
+            raise BrokenStateError(FileFault.FUTURE, f"version {version}; this Supervisor knows {VERSION}")
         if version != VERSION:
-            raise _AsideError(FileFault.CORRUPT, f"there is no version {version}")
+            raise BrokenStateError(FileFault.CORRUPT, f"there is no version {version}")
         document = decode_json(raw, _Document)
     except UNDECODABLE_ERRORS as error:
-        raise _AsideError(FileFault.CORRUPT, _error_first_line(error)) from error
+        raise BrokenStateError(FileFault.CORRUPT, _error_first_line(error)) from error
     body = bytes(document.body)
     if document.digest != document_digest(document.version, document.serial, document.previous, body):
-        raise _AsideError(FileFault.EDITED, "its digest does not belong to what it says")
+        raise BrokenStateError(FileFault.EDITED, "its digest does not belong to what it says")
     return document
 
 

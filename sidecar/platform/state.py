@@ -20,8 +20,6 @@ from sidecar.platform.data import decode_json
 from sidecar.platform.files import (
     FileFault,
     UnusableFileError,
-    append_line,
-    lines_backwards,
     read_whole,
     set_aside,
     write_whole,
@@ -81,18 +79,16 @@ def read_usable_state(path: Path, kind: type[S], limit: int, *, in_force: Path |
 
 
 # --- Digest chain of one document's writes: it reveals edits by hand (law 11) -------------------------------
-# Each link holds the digest of a write and of the write before it. A write is first entered here, in a file
-# of lines "serial previous digest", then made, and then confirmed in memory. So a document whose digest is
+# Each link holds the digest of a write and of the write before it. A write is first entered here, as the line
+# "serial previous digest" in a file, then made, and then confirmed in memory. So a document whose digest is
 # not the last one entered was not written by us, even if its digest was recomputed. Edits are detected, not
 # prevented: whoever may write here could rewrite both files while no sidecar runs.
 
 
 NO_DIGEST: Final = "-"
 """The digest that stands for no document."""
-KEPT: Final = 64
-"""Number of lines that a compaction keeps."""
-LIMIT: Final = 32 * 1024
-"""File size in bytes above which the chain is compacted; a line has about 140."""
+CHAIN_LIMIT: Final = 64 * 1024
+"""Maximum size of the file in bytes. Files of an older Supervisor have several lines; the last one counts."""
 
 _LINE = re.compile(rb"(\d{1,18}) ([0-9a-f]{64}|-) ([0-9a-f]{64}|-)")
 
@@ -133,7 +129,7 @@ class DigestChain:
 
     def enter(self, link: ChainLink) -> None:
         """Announce the write of `link`. The document before it stays expected until `made` confirms it."""
-        self._append(link)
+        write_whole(self._path, f"{link.serial} {link.previous} {link.digest}\n".encode())
 
     def made(self, link: ChainLink) -> None:
         """Confirm that `link` was written: expect it from now on."""
@@ -146,7 +142,7 @@ class DigestChain:
             return
         ended = ChainLink(last.serial + 1, last.digest, NO_DIGEST)
         with contextlib.suppress(OSError):
-            self._append(ended)
+            self.enter(ended)
         self.made(ended)
 
     def remove(self) -> None:
@@ -156,28 +152,14 @@ class DigestChain:
 
     def _read(self) -> ChainLink | None:
         try:
-            for line in lines_backwards(self._path, LIMIT):
-                if found := _LINE.fullmatch(line):
-                    return ChainLink(int(found[1]), found[2].decode(), found[3].decode())
+            lines = read_whole(self._path, CHAIN_LIMIT).splitlines()
         except FileNotFoundError:
-            pass
+            return None
         except UnusableFileError as unfit:
             set_aside(self._path, FileFault.UNREADABLE, str(unfit))
-        return None
-
-    def _append(self, link: ChainLink) -> None:
-        line = f"{link.serial} {link.previous} {link.digest}".encode()
-        try:
-            size = append_line(self._path, line)
-        except UnusableFileError as unfit:
-            set_aside(self._path, FileFault.UNREADABLE, str(unfit))
-            size = append_line(self._path, line)
-        if size > LIMIT:
-            self._compact()
-
-    def _compact(self) -> None:
-        lines = [line for line in lines_backwards(self._path, LIMIT) if _LINE.fullmatch(line)]
-        write_whole(self._path, b"".join(line + b"\n" for line in reversed(lines[:KEPT])))
+            return None
+        found = next(filter(None, map(_LINE.fullmatch, reversed(lines))), None)
+        return ChainLink(int(found[1]), found[2].decode(), found[3].decode()) if found else None
 
 
 # --- what happened to our own files that no order explains, until a person was told of it -------------------

@@ -17,9 +17,8 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-import re
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -39,15 +38,6 @@ ENTRIES: Final = 1000
 """Maximum files of a folder that a poll compares."""
 CLOSING_S: Final = 5.0
 """Seconds to wait on closing for a poll of a folder that hangs."""
-MOUNTS: Final = Path("/proc/self/mountinfo")
-MOUNTS_LIMIT: Final = 1024 * 1024
-"""Maximum characters of the mount table that are read."""
-FOREIGN_FILE_SYSTEMS: Final = re.compile(
-    "9p|afs|beegfs|ceph|cifs|drvfs|glusterfs|lustre|ncpfs|nfs4?|prl_fs|smb3|smbfs|vboxsf|virtiofs|vmhgfs"
-    r"|fuse\.(gcsfuse|glusterfs|grpcfuse|osxfs|portal|rclone|s3fs|sshfs|vmhgfs-fuse)"
-)
-"""File systems in which another machine changes files without events in this machine's kernel."""
-
 FolderScan = frozenset[tuple[str | int, ...]]
 """A snapshot of a folder's entries, empty if there is no folder."""
 
@@ -113,17 +103,6 @@ class FoldersWatch:
         with self._lock:
             self._looks = {folder: now.get(folder, seen) for folder, seen in self._looks.items()}
         return any(seen != before[folder] or (seen and folder in heard) for folder, seen in now.items())
-
-
-class FolderWatch(FoldersWatch):
-    """Watches one folder."""
-
-    def __init__(
-        self, folder: Path, wake: Callable[[], None], *, settle_s: float = SETTLE_S, look_s: float = LOOK_S
-    ) -> None:
-        """Call `wake` when `folder` may have changed and no event came for `settle_s`."""
-        super().__init__(wake, settle_s=settle_s, look_s=look_s)
-        self.look_at([folder])
 
 
 # --- polling ------------------------------------------------------------------------------------------------
@@ -192,7 +171,7 @@ class ChangeListener:
     def _enter(self, place: WatchedFolder) -> None:
         """Begin to listen; if that is impossible, remember not to try again."""
         try:
-            self._watches[place] = None if is_foreign_file_system(place.path) else self._scheduled(place)
+            self._watches[place] = self._scheduled(place)
         except (FileNotFoundError, NotADirectoryError):
             self.stirred.set()  # it has just disappeared: choose again
         except Exception as error:  # noqa: BLE001 - whatever the system or the library says, there are the looks
@@ -246,27 +225,3 @@ def _nearest_existing_folder(folder: Path) -> WatchedFolder | None:
         if real.is_dir():
             return WatchedFolder(str(real), found.st_dev, found.st_ino)
     return None
-
-
-# --- file systems -------------------------------------------------------------------------------------------
-
-
-def is_foreign_file_system(path: str) -> bool:
-    """Whether some changes at this path cause no events in this kernel; False if that is unknown."""
-    try:
-        with MOUNTS.open(encoding="utf-8", errors="surrogateescape") as table:
-            lines = table.read(MOUNTS_LIMIT).splitlines()
-    except OSError:
-        return False
-    around = [mount for mount in _parse_mounts(lines) if Path(path).is_relative_to(mount[0])]
-    kinds = [kind for _, kind in sorted(around, key=lambda mount: len(mount[0]))]
-    return bool(kinds) and FOREIGN_FILE_SYSTEMS.fullmatch(kinds[-1]) is not None
-
-
-def _parse_mounts(lines: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the point and the type of each mount; of two at one point, the later one covers the earlier."""
-    for line in lines:
-        left, dash, right = line.partition(" - ")
-        fields, kind = left.split(" "), right.split(" ")[0]
-        if dash and len(fields) > 4:  # noqa: PLR2004 - proc(5): the fifth is the mount point
-            yield re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), fields[4]), kind

@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from sidecar.platform import files
-from sidecar.platform.files import UnusableFileError, append_line, lines_backwards, read_whole, write_whole
+from sidecar.platform.files import UnusableFileError, read_whole, write_whole
 from support.disks import files_of_at_most, refuse
 
 if TYPE_CHECKING:
@@ -109,49 +106,6 @@ def test_a_link_is_replaced_and_what_it_points_to_is_untouched(tmp_path: Path, p
     assert place.read_bytes() == b"ours"
 
 
-# --- lines ---
-
-
-@pytest.mark.usefixtures("an_open_umask")
-def test_lines_are_added_to_a_file_of_the_owners_alone(place: Path) -> None:
-    assert append_line(place, b"one") == 4
-    assert append_line(place, b"two") == 8
-    assert place.read_bytes() == b"one\ntwo\n"
-    assert mode(place) == 0o600
-
-
-def test_a_torn_line_spoils_nothing_but_itself(place: Path) -> None:
-    place.write_bytes(b"one\ntw")
-    append_line(place, b"three")
-    assert place.read_bytes() == b"one\ntw\nthree\n"
-
-
-def test_a_line_that_did_not_fit_is_taken_back(place: Path) -> None:
-    append_line(place, b"one")
-    with files_of_at_most(6), pytest.raises(OSError, match="File too large"):
-        append_line(place, b"two and more")
-    assert place.read_bytes() == b"one\n"
-
-
-lines = st.lists(st.binary(min_size=1, max_size=30).filter(lambda line: b"\n" not in line), max_size=20)
-
-
-@given(written=lines, block=st.integers(1, 40), torn=st.booleans())
-def test_lines_come_back_last_first_however_the_blocks_fall(
-    tmp_path_factory: pytest.TempPathFactory, written: list[bytes], block: int, *, torn: bool
-) -> None:
-    path = tmp_path_factory.mktemp("lines") / "file"
-    path.write_bytes(b"\n".join(written) + (b"" if torn or not written else b"\n"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "BLOCK", block)
-        assert list(lines_backwards(path, LIMIT)) == written[::-1]
-
-
-def test_only_the_end_of_a_long_file_is_read(place: Path) -> None:
-    place.write_bytes(b"x" * 10_000_000 + b"\nlast but one\nlast\n")
-    assert list(lines_backwards(place, 100)) == [b"last", b"last but one"]
-
-
 # --- what is no plain file ---
 
 
@@ -167,13 +121,8 @@ def make_link(path: Path) -> None:
 def test_what_is_no_plain_file_is_neither_read_nor_written(place: Path, make: object, what: str) -> None:
     assert callable(make)
     make(place)
-    for use in (
-        lambda: read_whole(place, LIMIT),
-        lambda: append_line(place, b"x"),
-        lambda: list(lines_backwards(place, LIMIT)),
-    ):
-        with pytest.raises(UnusableFileError, match=what):
-            use()
+    with pytest.raises(UnusableFileError, match=what):
+        read_whole(place, LIMIT)
     assert not (place.parent / "target").exists() or (place.parent / "target").read_bytes() == b"theirs\n"
 
 
@@ -217,8 +166,6 @@ def test_a_folder_that_may_not_be_searched_is_not_blamed_on_the_file(
 def test_a_file_that_is_not_there_is_no_fault_of_the_file(place: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_whole(place, LIMIT)
-    with pytest.raises(FileNotFoundError):
-        list(lines_backwards(place, LIMIT))
 
 
 def test_a_path_with_a_null_byte_is_unfit() -> None:

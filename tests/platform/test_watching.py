@@ -14,7 +14,7 @@ from watchdog.events import FileSystemEvent
 from watchdog.observers.api import BaseObserver
 
 from sidecar.platform import watching
-from sidecar.platform.watching import FoldersWatch, FolderWatch
+from sidecar.platform.watching import FoldersWatch
 
 WAIT_S = 20.0
 NEVER_S = 3600.0
@@ -42,13 +42,19 @@ class Bell:
 Watch = Callable[..., Bell]
 
 
+def watch_folder(folder: Path, wake: Callable[[], None], look_s: float = NEVER_S) -> FoldersWatch:
+    watch = FoldersWatch(wake, look_s=look_s)
+    watch.look_at([folder])
+    return watch
+
+
 @pytest.fixture
 def watch() -> Iterator[Watch]:
     with ExitStack() as stack:
 
         def begin(folder: Path, look_s: float = NEVER_S) -> Bell:
             bell = Bell()
-            stack.callback(FolderWatch(folder, bell, look_s=look_s).close)
+            stack.callback(watch_folder(folder, bell, look_s=look_s).close)
             return bell
 
         yield begin
@@ -153,7 +159,7 @@ def test_what_changes_beside_a_missing_folder_wakes_nobody(tmp_path: Path) -> No
         wakes.append(folder.exists())
         there.set()
 
-    watch = FolderWatch(folder, wake, look_s=SOON_S)
+    watch = watch_folder(folder, wake, look_s=SOON_S)
     for number in range(50):
         write(tmp_path / f"{number}")
     folder.mkdir()
@@ -218,36 +224,6 @@ def test_lost_events_are_made_up_for_by_looking(
     assert bell.heard()
 
 
-TABLE = r"""
-22 27 0:21 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-23 22 0:22 / /mnt/a\040b rw - nfs4 server:/x rw
-24 22 0:23 / /home rw master:2 - fuse.sshfs a@b: rw
-25 24 0:24 / /home/me rw - tmpfs tmpfs rw
-25 24 0:24 / /over rw - tmpfs tmpfs rw
-25 24 0:24 / /over rw - 9p host rw
-torn
-"""
-
-
-@pytest.mark.parametrize(
-    ("path", "foreign"),
-    [
-        ("/etc", False), ("/mnt/a b/c", True), ("/mnt/a", False), ("/home/you", True), ("/home/me/x", False),
-        ("/homestead", False), ("/over/x", True),
-    ],
-)  # fmt: skip
-def test_a_file_system_of_another_machine_is_known_by_its_mount(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    path: str,
-    foreign: bool,  # noqa: FBT001
-) -> None:
-    table = tmp_path / "mountinfo"
-    table.write_text(TABLE, encoding="utf-8")
-    monkeypatch.setattr(watching, "MOUNTS", table)
-    assert watching.is_foreign_file_system(path) is foreign
-
-
 def test_a_waker_that_fails_is_woken_again(tmp_path: Path) -> None:
     bell = Bell()
 
@@ -255,7 +231,7 @@ def test_a_waker_that_fails_is_woken_again(tmp_path: Path) -> None:
         bell()
         raise RuntimeError("a fault of the waker")
 
-    watch = FolderWatch(tmp_path, wake, look_s=NEVER_S)
+    watch = watch_folder(tmp_path, wake, look_s=NEVER_S)
     for number in range(2):
         write(tmp_path / f"{number}")
         assert bell.heard()
@@ -281,7 +257,7 @@ def test_other_folders_can_be_watched_later_and_none_after_the_end(tmp_path: Pat
 
 def test_a_folder_that_cannot_be_is_no_trouble(tmp_path: Path) -> None:
     for odd in (Path("/proc/self/fdinfo/none"), tmp_path / "a\0b", tmp_path / ("x" * 300)):
-        FolderWatch(odd, lambda: None).close()
+        watch_folder(odd, lambda: None).close()
 
 
 def test_a_crowded_folder_is_looked_at_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
