@@ -23,11 +23,11 @@ from click.shell_completion import CompletionItem
 from sidecar import __version__
 from sidecar.cli.printing import PREFIX, echo
 from sidecar.kernel.offer import Section, Verb
-from sidecar.systems.governance.offer import OFFER as GOVERNANCE
-from sidecar.systems.iteration.offer import OFFER as ITERATION
-from sidecar.systems.supervision.offer import OFFER as SUPERVISION
-from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
-from sidecar.systems.tdd.offer import OFFER as TDD
+from sidecar.systems.governance import OFFER as GOVERNANCE
+from sidecar.systems.iteration import OFFER as ITERATION
+from sidecar.systems.supervision import OFFER as SUPERVISION
+from sidecar.systems.taskloop import OFFER as TASKLOOP
+from sidecar.systems.tdd import OFFER as TDD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

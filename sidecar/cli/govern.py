@@ -25,11 +25,10 @@ from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.files import write_whole
 from sidecar.platform.paths import user_paths
 from sidecar.rubric.texts import read_texts
-from sidecar.systems.governance.conductor import Assignment, conduct
+from sidecar.systems.governance.conductor import Assignment, conduct, payload_blocks, write_report
 from sidecar.systems.governance.policy.table import Stage
 from sidecar.systems.governance.policy.work import Question, Work
 from sidecar.systems.governance.ports import PhaseCaller
-from sidecar.systems.governance.report import payload_blocks, write_report
 from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome
 from sidecar.wiring.headless import build_governance, build_workers
 from sidecar.wiring.platform import build_evidence, build_platform

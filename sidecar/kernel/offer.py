@@ -1,6 +1,6 @@
 """What a system offers to the rest of the program, by name.
 
-Each system declares it in a file of its own, `offer.py`. Wiring builds the sidecar's methods and tools from
+Each system declares it in its `__init__.py`. Wiring builds the sidecar's methods and tools from
 it, and the command line its verbs. Nothing here imports what it names, so listing the verbs loads no module.
 """
 

@@ -261,7 +261,7 @@ def run_methods(services: Services, journals: SessionJournals, checks: SessionCh
         return b"null"
 
     async def run_workers(change: WorkerChange) -> bytes:
-        from sidecar.systems.iteration.workers import change_workers  # noqa: PLC0415 - `run --jobs` alone needs it
+        from sidecar.systems.iteration.journals import change_workers  # noqa: PLC0415 - `run --jobs` alone needs it
 
         return msgspec.json.encode(change_workers(journals, services.clock, change))
 

@@ -25,8 +25,8 @@ from sidecar.systems.taskloop.policy.agents import parse_agent
 from sidecar.systems.taskloop.ports import LoopServices, LoopTasks, SessionGates
 from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.systems.tdd.policy.skills import parse_skill
-from sidecar.systems.tdd.ports import SkillServices
 from sidecar.systems.tdd.skills import Skills
+from sidecar.systems.tdd.workbench import SkillServices
 from sidecar.wiring.platform import build_instructions
 from sidecar.workers.agents import PROGRAMS, AgentBackend
 from sidecar.workers.gateway import GatewayBackend

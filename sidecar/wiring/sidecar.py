@@ -12,13 +12,13 @@ from sidecar.kernel.session import SessionKey
 from sidecar.platform.paths import LOCKS_FILE, UNFINISHED_FOLDER, user_paths
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.methods import run_methods
-from sidecar.systems.governance.offer import OFFER as GOVERNANCE
+from sidecar.systems.governance import OFFER as GOVERNANCE
+from sidecar.systems.iteration import OFFER as ITERATION
 from sidecar.systems.iteration.journals import SessionJournals
-from sidecar.systems.iteration.offer import OFFER as ITERATION
-from sidecar.systems.supervision.offer import OFFER as SUPERVISION
+from sidecar.systems.supervision import OFFER as SUPERVISION
 from sidecar.systems.supervision.ports import Services
-from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
-from sidecar.systems.tdd.offer import OFFER as TDD
+from sidecar.systems.taskloop import OFFER as TASKLOOP
+from sidecar.systems.tdd import OFFER as TDD
 from sidecar.wiring.platform import build_guides
 from sidecar.wiring.servers import (
     build_toolbox,

@@ -24,10 +24,10 @@ from sidecar.rubric.ports import GuidanceFiles
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.methods import EventsHandler
+from sidecar.systems.supervision import OFFER
 from sidecar.systems.supervision.forgetting import ForgetRequest, SessionRemover
 from sidecar.systems.supervision.hook_events import HookHandler
 from sidecar.systems.supervision.messages import MessageFiles
-from sidecar.systems.supervision.offer import OFFER
 from sidecar.systems.supervision.people import (
     CommandLineService,
     HeldEditsRequest,

@@ -12,11 +12,11 @@ from sidecar.cli import VERBS
 from sidecar.kernel.events import AnyHostEvent
 from sidecar.kernel.offer import SystemOffer
 from sidecar.servers import tools
-from sidecar.systems.governance.offer import OFFER as GOVERNANCE
-from sidecar.systems.iteration.offer import OFFER as ITERATION
-from sidecar.systems.supervision.offer import OFFER as SUPERVISION
-from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
-from sidecar.systems.tdd.offer import OFFER as TDD
+from sidecar.systems.governance import OFFER as GOVERNANCE
+from sidecar.systems.iteration import OFFER as ITERATION
+from sidecar.systems.supervision import OFFER as SUPERVISION
+from sidecar.systems.taskloop import OFFER as TASKLOOP
+from sidecar.systems.tdd import OFFER as TDD
 
 OFFERS = (SUPERVISION, ITERATION, TDD, TASKLOOP, GOVERNANCE)
 

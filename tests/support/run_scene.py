@@ -42,12 +42,11 @@ from sidecar.kernel.session import Environment, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.platform.worktrees import Worktrees
 from sidecar.servers.methods import RunStatusReader
-from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.iteration.journals import SessionJournals, change_workers
 from sidecar.systems.iteration.loop import AgentLoop
 from sidecar.systems.iteration.ports import RunParticipants
-from sidecar.systems.iteration.workers import change_workers
+from sidecar.systems.supervision import OFFER
 from sidecar.systems.supervision.hook_events import HookHandler
-from sidecar.systems.supervision.offer import OFFER
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.fakes import ENVIRONMENT, LIMIT, Fakes
 from support.memory_stores import FixedConfiguration

@@ -12,8 +12,8 @@ from sidecar.platform.installation import plugin_root
 from sidecar.rubric.texts import read_texts
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.tdd.policy.skills import parse_skill
-from sidecar.systems.tdd.ports import SkillServices
 from sidecar.systems.tdd.skills import Skills
+from sidecar.systems.tdd.workbench import SkillServices
 from sidecar.workers.ports import Workers
 from support.scripted_workers import ScriptedWorkers, Step
 

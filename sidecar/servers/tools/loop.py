@@ -27,12 +27,12 @@ from sidecar.servers.tools.tool import (
     clip_printable,
     with_progress,
 )
-from sidecar.systems.taskloop.checkpoints import Restore
 from sidecar.systems.taskloop.council import missing_members
 from sidecar.systems.taskloop.policy.agents import Agent, AgentHead
 from sidecar.systems.taskloop.policy.loop import Report
 from sidecar.systems.taskloop.reports import WorkerReport
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskRequest
+from sidecar.systems.taskloop.states import Restore
 from sidecar.systems.taskloop.wording import list_lines
 
 EVENTS_TOLD: Final = 10

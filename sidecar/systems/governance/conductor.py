@@ -1,16 +1,18 @@
-"""Conducts all phases for a person, one after the other, until the change is delivered or the work ends."""
+"""Conducts all phases for a person, one after the other, and reports on what they gave."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
-from sidecar.kernel.audit import Mode
+from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.governance import FORMS, GovernedPhase
+from sidecar.kernel.text import quote_as_code_block
 from sidecar.systems.governance.policy.table import MAY_CALL, Stage
-from sidecar.systems.governance.policy.work import Question, Work
+from sidecar.systems.governance.policy.work import ANSWER_TOOL, PHASE_TOOL, Question, Work
 from sidecar.systems.governance.ports import PhaseCaller, Tell
 from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome, PhaseRequest
 
@@ -62,3 +64,54 @@ async def conduct(  # noqa: PLR0913 - the work, and whom to tell, to show and to
         work = governance.work(lock)
         again = work.stage is before.stage and work.question is None and work.stage is not Stage.NEW
         failed = failed + 1 if again else 0
+
+
+# --- the report, from the audit alone -----------------------------------------------------------------------
+
+
+def write_report(lock: str, entries: Iterable[AuditEntry]) -> str:
+    """Return the report, from the audit alone: each phase with its result, what was asked and delivered."""
+    blocks = [f"# Governed change {lock}"]
+    for entry in entries:
+        if entry.tool == ANSWER_TOOL:
+            blocks.append(f"A person answered {entry.result}.")
+        if entry.tool.startswith(PHASE_TOOL):
+            blocks += _phase_blocks(entry)
+    return "\n\n".join(blocks) + "\n"
+
+
+def _phase_blocks(entry: AuditEntry) -> Iterator[str]:
+    phase = GovernedPhase(entry.tool.removeprefix(PHASE_TOOL))
+    given, shown = (msgspec.json.decode(part, type=dict[str, Any]) for part in (entry.input, entry.output))
+    seconds = entry.duration_ms / 1000
+    yield f"## {FORMS[phase].section} {entry.result}"
+    yield f"Iteration {entry.iteration}, {entry.agent}, {seconds:.1f} s, audit entry {entry.number}."
+    if phase is GovernedPhase.ANALYZE:
+        yield given["problem_statement"]
+    if error := shown.get("error"):
+        yield f"{error['type']} ({error['action']}): {error['message']}"
+    yield from payload_blocks(shown.get("payload"), quote=quote_as_code_block)
+
+
+def payload_blocks(payload: Any, name: str = "", *, quote: Callable[[str], str] = str) -> Iterator[str]:  # noqa: ANN401 - any JSON
+    """Yield a payload: lists as points, texts of several lines by `quote`, the rest as `name: value`."""
+    match payload:
+        case dict():
+            for key, value in payload.items():
+                yield from payload_blocks(value, key, quote=quote)
+        case None | "" | []:
+            return
+        case list():
+            yield f"{name}:"
+            yield "\n".join(f"{number}. {_point(one)}" for number, one in enumerate(payload, 1))
+        case str() if "\n" in payload:
+            yield f"{name}:"
+            yield quote(payload)
+        case _:
+            yield f"{name}: {payload}"
+
+
+def _point(value: Any) -> str:  # noqa: ANN401 - any JSON
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {one}" for key, one in value.items() if one not in (None, "", []))
+    return " then ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -20,12 +20,20 @@ from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.settings import ModeRules, Settings
 from sidecar.platform.apply import ApplyError
 from sidecar.platform.git import UnseenError
-from sidecar.systems.governance.agents import CALLER, ask_worker, take_answer, write_answer
-from sidecar.systems.governance.evidence import REVIEW_KINDS, TEST_KINDS, CopyEvidence, describe_runs
 from sidecar.systems.governance.policy import verdicts
-from sidecar.systems.governance.policy.clauses import ClauseKind, parse_clause, plan_clauses, plan_faults
+from sidecar.systems.governance.policy.verdicts import ClauseKind, parse_clause, plan_clauses, plan_faults
 from sidecar.systems.governance.policy.work import TroubleError, Work, decide
 from sidecar.systems.governance.ports import GovernanceServices, PhaseCaller, Tell
+from sidecar.systems.governance.workbench import (
+    CALLER,
+    REVIEW_KINDS,
+    TEST_KINDS,
+    CopyEvidence,
+    ask_worker,
+    describe_runs,
+    take_answer,
+    write_answer,
+)
 from sidecar.workers.ports import WorkerError
 
 OK: Final = "OK"

@@ -9,9 +9,11 @@ from msgspec import Struct
 
 from sidecar.kernel.journal import Author, Journal, Task, TaskStatus
 from sidecar.kernel.log import JournalChanged, RunHistoryEvent
+from sidecar.kernel.runs import RUN_HOST, WorkerAnswer, WorkerChange
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.ports import Clock, EventLog, JournalStore, StaleSessionError
 from sidecar.platform.services import note_event
+from sidecar.systems.iteration.policy.claims import renew_claims, settle_worker, start_worker
 from sidecar.systems.iteration.policy.journal import (
     add_tasks,
     find_task,
@@ -100,3 +102,31 @@ class SessionJournals:
         """Append an event; a log that cannot be written ends nothing."""
         if self._events is not None and self._clock is not None:
             note_event(self._events, self._clock, "iteration", data, key, project)
+
+
+# --- claims of a session's agents ---------------------------------------------------------------------------
+
+
+def change_workers(journals: SessionJournals, clock: Clock, asked: WorkerChange) -> WorkerAnswer:
+    """Carry out a change. Raises JournalError, OSError, BadInputError."""
+    key, now = SessionKey(RUN_HOST, asked.session), clock.now()
+    if asked.do == "start":
+        return WorkerAnswer(
+            journals.change(
+                key,
+                lambda journal: start_worker(
+                    journal, now, asked.at_work, planning=asked.planning, machine=asked.machine
+                ),
+            )
+        )
+    journals.change(
+        key,
+        lambda journal: (
+            renew_claims(journal, now, asked.at_work)
+            if asked.do == "renew"
+            else settle_worker(journal, asked.worker, now, asked.refused),
+            None,
+        ),
+        quietly=asked.do == "renew",
+    )
+    return WorkerAnswer()

@@ -20,18 +20,21 @@ from sidecar.kernel.log import EventData, LoopEscalated, LoopReportRuled, LoopSe
 from sidecar.kernel.loop import CommandType, ExecutionMode, GateVerdict, Loop, LoopState, LoopStatus, Tier
 from sidecar.kernel.models import TokenUsage, answer_price_cents, model_prices, resolve_model
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.systems.taskloop.checkpoints import LoopCheckpoints
 from sidecar.systems.taskloop.council import LoopCouncils
 from sidecar.systems.taskloop.policy import loop as rules
 from sidecar.systems.taskloop.policy.agents import Agent
-from sidecar.systems.taskloop.policy.complexity import estimate_complexity
 from sidecar.systems.taskloop.policy.loop import Action, Report, Ruling
-from sidecar.systems.taskloop.policy.selection import AgentSelection, TaskProfile, select_agent
+from sidecar.systems.taskloop.policy.selection import (
+    AgentSelection,
+    TaskProfile,
+    estimate_complexity,
+    select_agent,
+)
 from sidecar.systems.taskloop.policy.transitions import CALL_FIRST, LoopOrderError, Step, take_step
 from sidecar.systems.taskloop.policy.work import TaskWork
 from sidecar.systems.taskloop.ports import LoopServices
 from sidecar.systems.taskloop.reports import WorkerReport, choose_gates, examine_report
-from sidecar.systems.taskloop.states import LoopStates
+from sidecar.systems.taskloop.states import LoopCheckpoints, LoopStates
 from sidecar.systems.taskloop.wording import LoopWords
 
 ADHOC: Final = "adhoc"

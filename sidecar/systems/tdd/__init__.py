@@ -1,1 +1,12 @@
 """Skills: what a headless agent does under a discipline, and Supervisor checks itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sidecar.kernel.offer import Section, SystemOffer, Verb
+
+OFFER: Final = SystemOffer(
+    tools=("tdd",),
+    verbs=(("tdd", Verb("tdd:tdd", "Let agents write a behaviour: test, code, structure.", Section.ALONE)),),
+)

@@ -1,28 +1,104 @@
-"""One call of a phase of test-driven development: its attempts, one after the other."""
+"""One call of a phase of test-driven development: its attempts, and what they changed."""
 
 from __future__ import annotations
 
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext
+from sidecar.evidence.proof.check_files import bears_on_checks, find_product_marks, with_old_inline_tests
 from sidecar.evidence.tree.checkout import WorkCopy, without_written_files
 from sidecar.kernel.changes import FileBaseline, FileChange
+from sidecar.kernel.evidence import FindingSeverity
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.masking import mask_gate_run
 from sidecar.platform.apply import ApplyError
-from sidecar.systems.tdd.changed_files import (
-    classify_change,
-    find_marks,
-    repeated_values,
+from sidecar.platform.data import load_data
+from sidecar.systems.tdd.policy.phases import (
+    BrokenRule,
+    ChangedFile,
+    FailureReasons,
+    Phase,
+    PhaseFacts,
+    broken_rule,
+    misses_name,
 )
-from sidecar.systems.tdd.policy.phases import BrokenRule, Phase, PhaseFacts, broken_rule, misses_name
 from sidecar.systems.tdd.policy.skills import PhaseAnswer
 from sidecar.systems.tdd.workbench import OUTPUT_LENGTH, SkillResult, Workbench
 from sidecar.workers.ports import FINAL_FAILURES, WorkerError
+
+# --- what the rules ask of a changed file -------------------------------------------------------------------
+
+
+LITERAL: Final = re.compile(r"\"[^\"\n]{3,200}\"|'[^'\n]{3,200}'|(?<![\w.])\d{2,}(?:\.\d+)?(?![\w.])")
+"""A text of three characters or a number of two digits: shorter ones are everywhere."""
+
+
+def classify_change(change: FileChange) -> ChangedFile:
+    """Classify a file by its name; of a file that holds its tests itself, by the part that changed."""
+    old, new = change.before or "", change.after or ""
+    check = bears_on_checks(change.path)
+    merged = None if check else with_old_inline_tests(change.path, old, new)
+    before, after = _test_definitions(change.path, old), _test_definitions(change.path, new)
+    return ChangedFile(
+        path=change.path,
+        check=check or merged is not None,
+        product=not check and merged != old,
+        added=_added_lines(old, new),
+        defined=(after - before).total(),
+        lost=(before - after).total(),
+    )
+
+
+def find_marks(changes: Iterable[FileChange]) -> tuple[str, ...]:
+    """Return the new lines by which product code gets around its checks."""
+    return tuple(
+        f"{mark.file}:{mark.line}: {mark.after}"
+        for mark in find_product_marks(changes)
+        if mark.weight is not FindingSeverity.SHOWN
+    )
+
+
+def _added_lines(old: str, new: str) -> tuple[str, ...]:
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), n=0, lineterm="")
+    return tuple(line[1:] for line in lines if line.startswith("+") and not line.startswith("+++"))
+
+
+@cache
+def _definitions() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    known = load_data("tdd", FailureReasons).definitions
+    return tuple((re.compile(name), re.compile(line, re.MULTILINE)) for name, line in known)
+
+
+def _test_definitions(path: str, text: str) -> Counter[str]:
+    """Return the lines that define a test; none where the language is unknown."""
+    return Counter(
+        text[hit.start() : text.find("\n", hit.end()) + 1 or len(text)].strip()
+        for name, line in _definitions()
+        if name.search(path)
+        for hit in line.finditer(text)
+    )
+
+
+def repeated_values(test: str, changes: Iterable[FileChange]) -> tuple[str, ...]:
+    """Return the literals of a test that the new code repeats: it may answer nothing but this example."""
+    added = "\n".join(
+        line for change in changes for line in _added_lines(change.before or "", change.after or "")
+    )
+    expected = dict.fromkeys(hit[0] for hit in LITERAL.finditer(test))
+    return tuple(value for value in expected if re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.])", added))
+
+
+# --- the attempts -------------------------------------------------------------------------------------------
 
 
 class _Attempt(Struct, frozen=True, kw_only=True):

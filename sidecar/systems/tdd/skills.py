@@ -24,8 +24,14 @@ from sidecar.platform.services import note_event
 from sidecar.systems.tdd.phase_run import PhaseRun
 from sidecar.systems.tdd.policy.phases import Phase
 from sidecar.systems.tdd.policy.skills import Skill
-from sidecar.systems.tdd.ports import SkillServices
-from sidecar.systems.tdd.workbench import SkillEndedError, SkillRequest, SkillResult, Tell, Workbench
+from sidecar.systems.tdd.workbench import (
+    SkillEndedError,
+    SkillRequest,
+    SkillResult,
+    SkillServices,
+    Tell,
+    Workbench,
+)
 from sidecar.workers.ports import FINAL_FAILURES, WorkerError
 
 SYSTEM: Final = "tdd"

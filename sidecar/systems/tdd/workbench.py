@@ -5,17 +5,33 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from msgspec import Struct
 
+from sidecar.evidence.gates.approvals import InstructionRegistry
+from sidecar.evidence.ports import EvidenceServices
 from sidecar.evidence.tree.checkout import NoCopyError, ProjectCopies, WorkCopy
 from sidecar.kernel.session import Environment, SessionKey
+from sidecar.platform.apply import ChangeApplier
+from sidecar.rubric.texts import Texts
 from sidecar.systems.tdd.policy.skills import Skill
-from sidecar.systems.tdd.ports import SkillServices
 from sidecar.workers.counted import CountedWorkers
 from sidecar.workers.policy import route_model
-from sidecar.workers.ports import WorkerRun, WorkerTask
+from sidecar.workers.ports import WorkerRun, Workers, WorkerTask
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkillServices:
+    """What skills use beside what all systems share. `texts`: rubric/tdd.md."""
+
+    applier: ChangeApplier
+    registry: InstructionRegistry[Skill]
+    shared: EvidenceServices
+    texts: Texts
+    workers: Workers
+
 
 OUTPUT_LENGTH: Final = 4_000
 """Characters of output in a result, from its end."""

@@ -34,15 +34,15 @@ from sidecar.servers.tools.tool import (
     ignore_progress,
 )
 from sidecar.servers.tools.toolbox import Toolbox, load_tools
-from sidecar.systems.governance.offer import OFFER as GOVERNANCE
+from sidecar.systems.governance import OFFER as GOVERNANCE
+from sidecar.systems.iteration import OFFER as ITERATION
 from sidecar.systems.iteration.journals import SessionJournals
-from sidecar.systems.iteration.offer import OFFER as ITERATION
+from sidecar.systems.supervision import OFFER as SUPERVISION
 from sidecar.systems.supervision.explaining import StopExplainer
-from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.supervision.supervisor import Supervisor
-from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
-from sidecar.systems.tdd.offer import OFFER as TDD
+from sidecar.systems.taskloop import OFFER as TASKLOOP
+from sidecar.systems.tdd import OFFER as TDD
 from support.cases import KEY, stopped
 from support.fakes import Fakes, command, prompt
 from support.git_projects import commit_all, repository

@@ -14,14 +14,14 @@ from sidecar.kernel.session import SessionKey
 from sidecar.rubric.texts import Texts, read_texts
 from sidecar.servers.tools.tool import Caller, RefusalError, ToolAnswer, ToolContext
 from sidecar.servers.tools.toolbox import Toolbox, load_resources, load_tools
-from sidecar.systems.governance.offer import OFFER as GOVERNANCE
+from sidecar.systems.governance import OFFER as GOVERNANCE
+from sidecar.systems.iteration import OFFER as ITERATION
 from sidecar.systems.iteration.journals import SessionJournals
-from sidecar.systems.iteration.offer import OFFER as ITERATION
+from sidecar.systems.supervision import OFFER as SUPERVISION
 from sidecar.systems.supervision.explaining import StopExplainer
-from sidecar.systems.supervision.offer import OFFER as SUPERVISION
 from sidecar.systems.supervision.people import CommandLineService
-from sidecar.systems.taskloop.offer import OFFER as TASKLOOP
-from sidecar.systems.tdd.offer import OFFER as TDD
+from sidecar.systems.taskloop import OFFER as TASKLOOP
+from sidecar.systems.tdd import OFFER as TDD
 from support.cases import KEY, goal, session
 from support.fakes import ENVIRONMENT, Fakes, prompt
 from support.governed import governance_over

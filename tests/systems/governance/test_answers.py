@@ -14,7 +14,7 @@ from sidecar.kernel.answers import strict_schema
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.governance import GovernedPhase, WrittenAnswer
 from sidecar.platform.apply import ChangeApplier
-from sidecar.systems.governance.agents import write_answer
+from sidecar.systems.governance.workbench import write_answer
 from support.governed import ANALYSIS, ANSWERS, APPROVED, PASSED, PLAN, implemented
 from support.tdd_projects import contents, lay_out
 

@@ -19,10 +19,11 @@ from sidecar.kernel.governance import (
     ReviewIssue,
 )
 from sidecar.kernel.settings import ModeRules
-from sidecar.systems.governance.policy.clauses import ClauseResult, parse_clause
 from sidecar.systems.governance.policy.verdicts import (
+    ClauseResult,
     check_bounds,
     gate_issues,
+    parse_clause,
     rule_on_review,
     rule_on_tests,
 )

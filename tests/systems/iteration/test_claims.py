@@ -14,11 +14,10 @@ from sidecar.kernel.journal import Journal, NoteKind, Task, TaskClaim, TaskStatu
 from sidecar.kernel.log import EventFilter
 from sidecar.kernel.runs import CheckRun, StartedWorker, WorkerChange
 from sidecar.kernel.session import SessionKey
-from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.iteration.journals import SessionJournals, change_workers
 from sidecar.systems.iteration.policy import claims
 from sidecar.systems.iteration.policy import journal as rules
 from sidecar.systems.iteration.policy.claims import LEASE_S
-from sidecar.systems.iteration.workers import change_workers
 from support.memory_stores import ManualClock, MemoryEventLog, MemoryJournals
 
 KEY: Final = SessionKey("run", "demo")

@@ -13,8 +13,8 @@ from sidecar.kernel.effects import Continue, HostAnswer, NoReply, Rest, RestReas
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AnyHostEvent
 from sidecar.kernel.session import Environment
+from sidecar.systems.supervision import OFFER
 from sidecar.systems.supervision.hook_events import HookHandler
-from sidecar.systems.supervision.offer import OFFER
 from sidecar.systems.supervision.policy.activity import JudgingStep
 from support.cases import ran, stopped, turn
 from support.fakes import LIMIT, Fakes, prompt

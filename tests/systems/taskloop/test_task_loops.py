@@ -23,10 +23,10 @@ from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.ports import NoOtherSystems
 from sidecar.systems.supervision.supervisor import Supervisor
 from sidecar.systems.taskloop import service
-from sidecar.systems.taskloop.checkpoints import KEPT as CHECKPOINTS
 from sidecar.systems.taskloop.council import missing_members
 from sidecar.systems.taskloop.reports import WorkerReport, build_gate_result, choose_gates
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
+from sidecar.systems.taskloop.states import KEPT as CHECKPOINTS
 from support.cases import KEY, gate_run, session
 from support.fakes import Fakes, prompt
 from support.memory_stores import FixedConfiguration

@@ -10,7 +10,7 @@ from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.systems.taskloop.policy.agents import Agent, Outputs, Scope
-from sidecar.systems.taskloop.policy.complexity import estimate_complexity
+from sidecar.systems.taskloop.policy.selection import estimate_complexity
 from sidecar.systems.taskloop.policy.work import TaskWork
 from support.table import over_table
 

@@ -1,23 +1,97 @@
 """What a plan, a change, a review and the tests amount to, by the rules R001 to R005.
 
 A worker's word can only lower what our own evidence shows.
+
+What a task is verified by is one of these:
+
+    run: COMMAND                the command's exit code decides
+    file: PATH                  the file exists
+    text: PATH contains TEXT    the file holds the text
+    anything else               somebody judges it, and names where it shows
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import asdict
 
 from sidecar.kernel import governance as forms
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateRun, Kind, Outcome
-from sidecar.kernel.governance import ErrorType
+from sidecar.kernel.governance import ErrorType, Plan
 from sidecar.kernel.settings import ModeRules
-from sidecar.systems.governance.policy.clauses import ClauseKind, ClauseResult, plan_clauses
 from sidecar.systems.governance.policy.table import Rule
 from sidecar.systems.governance.policy.work import TroubleError, Work
+
+CONTAINS: Final = " contains "
+
+
+class ClauseKind(StrEnum):
+    """How a clause is verified."""
+
+    RUN = "run"
+    FILE = "file"
+    TEXT = "text"
+    JUDGED = "judged"
+
+
+class Clause(Struct, frozen=True, kw_only=True):
+    """One clause. `text` is all of it.
+
+    `subject` is the command or the path, `content` the text to be found.
+    """
+
+    kind: ClauseKind
+    text: str
+    subject: str = ""
+    content: str = ""
+
+
+class ClauseResult(Struct, frozen=True, kw_only=True):
+    """Whether a clause holds, None where nothing could be had that shows it, and why."""
+
+    clause: Clause
+    holds: bool | None
+    why: str
+
+
+def parse_clause(text: str) -> Clause:
+    """Read one clause. What is not one of the forms is judged."""
+    text = text.strip()
+    word, _, rest = text.partition(":")
+    rest = rest.strip()
+    kind = word.strip().lower()
+    if kind == ClauseKind.TEXT and CONTAINS in rest:
+        path, _, content = rest.partition(CONTAINS)
+        content = content.strip().strip("\"'`")
+        return Clause(kind=ClauseKind.TEXT, text=text, subject=path.strip("\"'` "), content=content)
+    if kind in {ClauseKind.RUN, ClauseKind.FILE} and rest:
+        bare = rest.strip("`").strip() if kind == ClauseKind.RUN else rest.strip("\"'` ")
+        return Clause(kind=ClauseKind(kind), text=text, subject=bare)
+    return Clause(kind=ClauseKind.JUDGED, text=text)
+
+
+def plan_clauses(plan: Plan) -> tuple[Clause, ...]:
+    """Return the clauses of all tasks, in their order."""
+    return tuple(parse_clause(task.verify_by) for task in plan.tasks)
+
+
+def plan_faults(plan: Plan) -> tuple[str, ...]:
+    """Say what is wrong with the dependencies: an unknown number, or tasks that wait for one another."""
+    numbers = range(1, len(plan.tasks) + 1)
+    if strange := sorted({one for pair in plan.dependencies for one in pair if one not in numbers}):
+        return (f"dependencies name tasks that do not exist: {', '.join(map(str, strange))}",)
+    waits = {number: {first for first, then in plan.dependencies if then == number} for number in numbers}
+    while free := {number for number, before in waits.items() if not before}:
+        waits = {number: before - free for number, before in waits.items() if number not in free}
+    if waits:
+        return (f"tasks wait for one another: {', '.join(map(str, waits))}",)
+    return ()
+
 
 TOLD: Final = 5
 """Points that a message names; the payload holds all."""

@@ -18,7 +18,14 @@ from msgspec import Struct
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.data import load_data
-from sidecar.systems.taskloop.policy.agents import Agent, Complexity, TaskType, matches_any
+from sidecar.systems.taskloop.policy.agents import (
+    LEAST_COMPLEXITY,
+    MOST_COMPLEXITY,
+    Agent,
+    Complexity,
+    TaskType,
+    matches_any,
+)
 
 SUPPORT_LIMIT: Final = 3
 
@@ -209,3 +216,44 @@ def _explain_selection(first: _Scored, scored: Sequence[_Scored], complexity: in
         said = "no agent is for this one" if one is first else "it has more points"
         least, most = one.agent.complexity.min, one.agent.complexity.max
         yield f"complexity {complexity}: {one.agent.id} is for {least} to {most}; {said}"
+
+
+# --- how complex a task is, from its words and its scope: data/complexity.toml ------------------------------
+
+
+WILDCARDS: Final = frozenset("*?{[")
+
+
+class _Weights(Struct, frozen=True, forbid_unknown_fields=True):
+    """The data file, which explains its fields."""
+
+    least: int
+    words_each: int
+    most_words: int
+    most_criteria: int
+    wide: int
+    most_scope: int
+    hard: int
+    most_hard: int
+    groups: dict[str, str]
+
+
+WEIGHTS: Final = load_data("complexity", _Weights)
+GROUPS: Final = tuple(re.compile(one, re.IGNORECASE) for one in WEIGHTS.groups.values())
+
+
+def estimate_complexity(description: str, criteria: tuple[str, ...] = (), scope: tuple[str, ...] = ()) -> int:
+    """Return 1 to 14."""
+    text = "\n".join((description, *criteria))
+    found = (
+        WEIGHTS.least
+        + min(len(description.split()) // WEIGHTS.words_each, WEIGHTS.most_words)
+        + min(len(criteria), WEIGHTS.most_criteria)
+        + min(sum(map(_is_wide, scope)) * WEIGHTS.wide, WEIGHTS.most_scope)
+        + min(sum(group.search(text) is not None for group in GROUPS) * WEIGHTS.hard, WEIGHTS.most_hard)
+    )
+    return max(LEAST_COMPLEXITY, min(found, MOST_COMPLEXITY))
+
+
+def _is_wide(glob: str) -> bool:
+    return glob.endswith("/") or not WILDCARDS.isdisjoint(glob)

@@ -1,19 +1,22 @@
-"""Our own evidence about a change in a copy of the project: its gates, the old checks, the clauses.
+"""What a phase does in a copy of the project: it asks a worker or the caller, and gathers our own evidence.
 
-A worker's word stands beside it and can only lower what it shows, except for clauses that nothing else than
-somebody's judgement can decide; these must name what shows them.
+A worker's word stands beside the evidence and can only lower what it shows, except for clauses that nothing
+else than somebody's judgement can decide; these must name what shows them.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.conditions import asks_for_change_of_checks
@@ -23,13 +26,24 @@ from sidecar.evidence.proof.old_checks import find_weakenings
 from sidecar.evidence.proof.policy import describe_findings
 from sidecar.evidence.tree.checkout import NoCopyError, WorkCopy, without_written_files
 from sidecar.kernel.changes import FileBaseline, ProjectChanges
+from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.evidence import CheckChange, FindingSeverity
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateRun, Kind, Outcome
-from sidecar.kernel.governance import JudgedClause, KeptFile
+from sidecar.kernel.governance import GovernedPhase, JudgedClause, KeptFile, WrittenAnswer
+from sidecar.kernel.instructions import PromptHead, parse_instructions
 from sidecar.kernel.masking import SecretMask, mask_gate_run
+from sidecar.kernel.text import fill_template
+from sidecar.platform.apply import ApplyError, ChangeApplier
 from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, write_whole
-from sidecar.systems.governance.policy.clauses import Clause, ClauseKind, ClauseResult
+from sidecar.platform.installation import plugin_root
+from sidecar.systems.governance.policy.verdicts import Clause, ClauseKind, ClauseResult
 from sidecar.systems.governance.ports import GovernanceServices
+from sidecar.workers.files import OutsideError, write_files
+from sidecar.workers.policy import route_model
+from sidecar.workers.ports import WorkerTask
+
+# --- evidence -----------------------------------------------------------------------------------------------
+
 
 REVIEW_KINDS: Final = frozenset((Kind.TYPES, Kind.LINT, Kind.SECURITY, Kind.BUILD))
 """Gates that a review runs; testing runs all others."""
@@ -180,3 +194,58 @@ def describe_runs(runs: Iterable[GateRun]) -> str:
     """Return the end of what was run, gate by gate."""
     told = (f"$ {run.gate.command}\n{run.outcome} {run.reason}\n{run.output.strip()}".strip() for run in runs)
     return "\n\n".join(told)[-OUTPUT_LENGTH:]
+
+
+# --- the work, of a headless agent or of the calling one; both by one schema --------------------------------
+
+
+CALLER: Final = "caller"
+
+A = TypeVar("A", bound=Struct)
+
+log = logging.getLogger(__name__)
+
+
+async def ask_worker(
+    services: GovernanceServices,
+    phase: GovernedPhase,
+    answer: type[A],
+    values: Mapping[str, str],
+    copy: WorkCopy,
+) -> tuple[A, str]:
+    """Return a worker's answer, and who it was. Raises WorkerError."""
+    settings, _ = services.shared.configuration.load()
+    path = plugin_root() / "rubric" / "governance" / f"{phase}.md"
+    head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), PromptHead, "name")
+    task = WorkerTask(
+        prompt=fill_template(text, values),
+        answer=answer,
+        tools=head.tools,
+        model=route_model("", f"governance_{phase}", settings, preset=head.model),
+        project=copy.project,
+        environment=copy.environment,
+    )
+    done = await services.workers.run(task, settings, log.debug)
+    return done.answer, f"worker {done.model}"
+
+
+def take_answer(phase: GovernedPhase, answer: type[A], given: dict[str, Any] | None) -> A:
+    """Return the work of the calling agent. Raises BadInputError where it does not fit."""
+    if given is None:
+        schema = msgspec.json.encode(msgspec.json.schema(answer)).decode()
+        raise BadInputError(
+            f"no worker does this phase ([governance] workers = false): do the work of {phase} yourself and "
+            f"pass it as input_data.answer, which fits this JSON schema: {schema}"
+        )
+    try:
+        return msgspec.convert(given, answer)
+    except msgspec.ValidationError as error:
+        raise BadInputError(f"input_data.answer does not fit the phase {phase}: {error}") from None
+
+
+def write_answer(answer: WrittenAnswer, copy: WorkCopy, applier: ChangeApplier) -> None:
+    """Write into a copy what the calling agent made. Raises BadInputError where a file may not be written."""
+    try:
+        write_files(applier, copy.project, ((one.path, one.content) for one in answer.files))
+    except (OutsideError, ApplyError, OSError, UnusableFileError) as error:
+        raise BadInputError(f"input_data.answer cannot be written: {error}") from None
