@@ -12,7 +12,7 @@ import shlex
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
@@ -25,7 +25,6 @@ from real_hosts.opencode_host import OpenCode
 from real_hosts.worker_processes import LIMIT_S, worker_processes
 from support.model_script import (
     EndlessReply,
-    HttpErrorReply,
     ReplyRule,
     RequestMatch,
     ScriptedReply,
@@ -42,44 +41,28 @@ LEFT: Final = (".git", ".gitignore", "__pycache__", ".pytest_cache")
 DISCIPLINE: Final = "step of test-driven development"
 WORKER: Final = RequestMatch(tools="some", any=DISCIPLINE)
 """Requests of a worker: not those for a title, nor of the agent that called for it."""
-ATTEMPTS: Final = 3
-FLOOD: Final = "All work and no tests. " * 130_000
-"""About 3 MB. Hosts print them in one line, and may end before all of it is printed."""
-
-Files = Mapping[str, str | None]
-"""What is written; a file that is None is deleted."""
 
 
 class Language(Struct, frozen=True, kw_only=True):
-    """A project in one language, and what workers write there: well, and in each way that is refused."""
+    """A project in one language, and what workers write there: well, and one test that passes at once."""
 
     files: Mapping[str, str]
     command: str
     test: str
-    other_test: str
     code: str
     fails: str
     passes: str
-    two: str
     good: str
     renamed: str
-    constant: str
 
     @property
-    def work(self) -> dict[str, Files]:
+    def work(self) -> dict[str, dict[str, str]]:
         """What is done, by its name; that of a phase is what the phase asks for."""
         return {
             "red": {self.test: self.fails},
             "green": {self.code: self.good},
             "refactor": {self.code: self.renamed},
-            "two tests": {self.test: self.two},
             "passes at once": {self.test: self.passes},
-            "syntax error": {self.test: f"{self.fails}(\n"},
-            "product code": {self.test: self.fails, self.code: self.good},
-            "edits the test": {self.test: self.passes},
-            "deletes a test": {self.code: self.good, self.other_test: None},
-            "hard-codes": {self.code: self.constant},
-            "breaks a test": {self.code: self.good.replace("a + b", "a - b")},
         }
 
     def before(self, phase: str) -> dict[str, str]:
@@ -91,7 +74,7 @@ class Language(Struct, frozen=True, kw_only=True):
         """The project after such work."""
         changed = {**files}
         for name in work:
-            changed |= {path: text for path, text in self.work[name].items() if text is not None}
+            changed |= self.work[name]
         return changed
 
 
@@ -99,27 +82,21 @@ PYTHON_PROJECT: Final = Language(
     files=PYTHON,
     command="python -m pytest -q",
     test="tests/test_sub.py",
-    other_test="tests/test_calc.py",
     code="calc.py",
     fails=SUB_TEST,
     passes="def test_sub():\n    assert 30 - 13 == 17\n",
-    two=f"{SUB_TEST}\n\ndef test_again():\n    assert sub(9, 4) == 5\n",
     good=SUB,
     renamed=SUB.replace("sub(a, b)", "sub(left, right)").replace("a - b", "left - right"),
-    constant=SUB.replace("a - b", "17"),
 )
 NODE_PROJECT: Final = Language(
     files=NODE,
     command="npm test",
     test="sub.test.js",
-    other_test="calc.test.js",
     code="calc.js",
     fails=SUB_TEST_JS,
     passes=SUB_TEST_JS.replace("sub(30, 13)", "30 - 13").replace("{ sub }", "{ add }"),
-    two=f'{SUB_TEST_JS}test("again", () => assert.equal(sub(9, 4), 5));\n',
     good=SUB_JS,
     renamed=SUB_JS.replace("(a, b) => a - b", "(left, right) => left - right"),
-    constant=SUB_JS.replace("a - b", "17"),
 )
 
 
@@ -144,36 +121,13 @@ class Room(Struct, frozen=True):
         """Let workers do this, one after the other."""
         self.model.add(*(ReplyRule(reply, WORKER) for play in plays for reply in self._replies(play)))
 
-    def attempts(self, plays: Sequence[str]) -> None:
-        """Let the worker of each attempt do this, however often it asks.
-
-        The rules of the last attempt come first, because its prompt fits those of the first one as well.
-        """
-        for number, play in reversed([*enumerate(plays)]):
-            told = f"attempt {number} of {ATTEMPTS} was refused" if number else DISCIPLINE
-            match = RequestMatch(tools="some", any=told)
-            *first, last = self._replies(play)
-            self.model.add(*(ReplyRule(reply, match) for reply in first), ReplyRule(last, match, None))
-
     def _replies(self, play: str) -> list[ScriptedReply]:
         """What the model says to a worker that does this. Who gives an answer claims that all is well."""
         claude = isinstance(self.host, Host)
-        status = "verified" if play == "says verified" else "pass"
-        said = {"status": status, "file_path": "", "message": "All is well."}
+        said = {"status": "pass", "file_path": "", "message": "All is well."}
         answer = reply_structured(said) if claude else reply_with_text(json.dumps(said))
-        prose = reply_with_text("I did it.")
-        special: dict[str, list[ScriptedReply]] = {
-            "prose": [prose],
-            "floods": [reply_with_text(FLOOD), prose],
-            "exits": [HttpErrorReply(401, "authentication_error")],
-            "says verified": [answer],
-        }
-        if play in special:
-            return special[play]
         line = "; ".join(
-            f"rm {name}"
-            if text is None
-            else f"mkdir -p $(dirname {name}) && printf %s {shlex.quote(text)} > {name}"
+            f"mkdir -p $(dirname {name}) && printf %s {shlex.quote(text)} > {name}"
             for name, text in self.language.work[play].items()
         )
         call = ReplyToolCall("Bash" if claude else "bash", {"command": line, "description": "Write"})

@@ -68,15 +68,6 @@ def test_a_budget_of_three_is_exhausted_after_exactly_three_continuations_that_a
 
 
 @pytest.mark.long
-def test_sixteen_continuations_arrive_while_the_agent_moves_something_between_them(under: Supervised) -> None:
-    for number in range(1, 18):
-        under.script(runs(f"echo {number} >> notes.txt"), says(f"Try {number}."))
-    under.ask(GOAL)
-    assert len(under.continuations()) == 16
-    assert under.report().status == "exhausted"
-
-
-@pytest.mark.long
 def test_an_agent_that_only_talks_rests_as_stalled_before_the_hosts_own_cap(under: Supervised) -> None:
     for number in range(1, 12):
         under.script(says(f"Claim {number}: {CLAIM}"))
@@ -159,14 +150,6 @@ def test_plan_mode_is_left_alone(under: Supervised) -> None:
     under.host.ask(GOAL, *under.plugin, "--permission-mode", "plan")
     assert under.continuations() == []
     assert under.report().story[-2].decided == "plan-mode" or under.report().story[-1].decided == "plan-mode"
-
-
-@pytest.mark.long
-def test_a_session_that_is_not_kept_is_judged_all_the_same(under: Supervised) -> None:
-    under.script(says(CLAIM), reads_shop(under.host), writes_shop(under.host), says("Repaired."))
-    under.ask(GOAL, "--no-session-persistence")
-    assert len(under.continuations()) == 1
-    assert under.report().status == "achieved"
 
 
 def test_shadow_mode_judges_and_records_but_never_continues(under: Supervised) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Final
 
@@ -112,14 +111,6 @@ def test_what_makes_something_run_is_refused_where_nobody_can_be_asked(under: Su
 
 
 @pytest.mark.long
-def test_with_the_users_own_leave_it_runs_and_is_of_the_session(under: Supervised) -> None:
-    under.script(calls("gates_run"), says("I see."))
-    under.host.ask("Check it.", *under.plugin, "--allowedTools", f"{PREFIX}gates_run")
-    (ran,) = told(under)
-    assert [one["command"] for one in json.loads(ran)["gates"]] == ["python -m pytest -q"]
-
-
-@pytest.mark.long
 def test_a_server_that_is_only_called_as_ours_gets_no_leave(under: Supervised) -> None:
     named = {"mcpServers": {"supervisor": {"command": str(SUPERVISOR), "args": ["mcp"]}}}
     name = "mcp__supervisor__status"
@@ -138,20 +129,6 @@ def test_a_host_without_the_plugin_is_told_what_to_do_about_it(under: Supervised
     (said,) = told(under)
     assert "do not guess one" in said
     assert "supervisor install" in said
-
-
-def test_two_sessions_at_once_have_a_journal_each(under: Supervised) -> None:
-    words = ("alpha", "beta", "gamma")
-    for word in words:
-        mine = RequestMatch(has_tool="Bash", any=f"Plan {word}")
-        under.script(*(calls("task_add", mine, content=f"{word} {number}") for number in range(3)))
-        under.script(ReplyRule(reply_with_text("Planned."), mine, times=None))
-    with ThreadPoolExecutor() as pool:
-        sessions = list(
-            pool.map(lambda word: under.host.ask(f"Plan {word}", *under.plugin).session_id, words)
-        )
-    for word, session in zip(words, sessions, strict=True):
-        assert tasks(under, session) == [f"{word} {number}" for number in range(3)]
 
 
 def test_a_helper_of_the_agent_writes_into_the_journal_of_its_session(under: Supervised) -> None:
@@ -199,19 +176,6 @@ def test_after_clear_the_next_call_is_of_the_new_session(under: Supervised) -> N
     assert under.report().session == second
 
 
-@pytest.mark.long
-def test_the_first_call_after_the_sidecar_has_ended_is_answered(under: Supervised) -> None:
-    under.script(calls("task_add", content=TASK), says("Noted."), calls("task_list"), says("Listed."))
-    with connected(under) as terminal:
-        terminal.submit("note it")
-        terminal.wait_for("Noted")
-        _settled(terminal)
-        _forget_the_sidecar(under)
-        terminal.submit("list them")
-        terminal.wait_for("Listed", timeout=60)
-    assert TASK in told(under)[-1]
-
-
 def test_what_the_journal_leaves_open_reaches_the_judge_who_sends_the_agent_back(under: Supervised) -> None:
     open_task = {
         "verdict": "incomplete",
@@ -240,11 +204,3 @@ def test_what_the_journal_leaves_open_reaches_the_judge_who_sends_the_agent_back
 def _sessions(under: Supervised) -> list[str]:
     """Whose status was told, oldest first."""
     return re.findall(r'"session":"([^"]+)"', "".join(told(under)))
-
-
-def _settled(terminal: Terminal) -> None:
-    terminal.wait_for(r"for \d+s")
-
-
-def _forget_the_sidecar(under: Supervised) -> None:
-    assert under.supervisor("stop").returncode == 0

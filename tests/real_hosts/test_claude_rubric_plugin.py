@@ -11,7 +11,6 @@ import pytest
 
 from real_hosts.host import Host
 from real_hosts.supervised import AGENT, Supervised, runs, supervised
-from sidecar.platform.installation import plugin_root
 from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
@@ -96,14 +95,6 @@ def test_the_agent_is_told_what_is_wrong_with_the_rubric_it_wrote_and_of_no_othe
 
 
 @pytest.mark.long
-def test_doctor_names_it_and_uninstall_takes_out_both(under: Supervised) -> None:
-    assert under.supervisor("install", "claude-code", "--with-rubric-editor").returncode == 0
-    assert "the language server for .md files" in under.supervisor("doctor", "--no-probe").stdout
-    assert under.supervisor("uninstall", "claude-code").returncode == 0
-    assert json.loads(under.host.run("plugin", "list", "--json").stdout) == []
-
-
-@pytest.mark.long
 def test_the_first_plugin_alone_leaves_markdown_to_the_server_that_a_user_has(
     under: Supervised, tmp_path: Path
 ) -> None:
@@ -122,9 +113,3 @@ def test_the_first_plugin_alone_leaves_markdown_to_the_server_that_a_user_has(
     rubric = under.host.project / ".supervisor" / "rubric.md"
     (said,) = told(under, "said by theirs", writes(rubric, BROKEN))
     assert MISSING not in said
-
-
-@pytest.mark.long
-def test_the_second_plugin_is_valid_to_the_strictest_eye(under: Supervised) -> None:
-    done = under.host.run("plugin", "validate", "--strict", str(plugin_root() / ".claude-plugin" / "rubric"))
-    assert done.returncode == 0, done.stdout + done.stderr

@@ -86,27 +86,11 @@ def test_a_model_that_never_fits_the_schema_is_given_up(ask: Ask, model: Scripte
     assert said.reason == "the model gave no answer in the asked form, in several tries"
 
 
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (
-            HttpErrorReply(529, "overloaded_error", headers={"retry-after": "0"}),
-            "the model service is overloaded (529)",
-        ),
-        (
-            HttpErrorReply(429, "rate_limit_error", headers={"retry-after": "0"}),
-            "the limit of the model service is reached",
-        ),
-        (HttpErrorReply(401, "authentication_error"), "the model service refused the credentials (401)"),
-    ],
-)
-def test_a_fault_of_the_model_service_is_told(
-    error: HttpErrorReply, reason: str, ask: Ask, model: ScriptedModel
-) -> None:
-    model.add(ReplyRule(error, times=None))
+def test_a_fault_of_the_model_service_is_told(ask: Ask, model: ScriptedModel) -> None:
+    model.add(ReplyRule(HttpErrorReply(529, "overloaded_error", headers={"retry-after": "0"}), times=None))
     said = ask()
     assert isinstance(said, JudgeFailed)
-    assert said.reason.startswith(reason)
+    assert said.reason.startswith("the model service is overloaded (529)")
 
 
 def test_who_is_not_logged_in_is_told(ask: Ask, model: ScriptedModel) -> None:

@@ -51,13 +51,6 @@ def configuration(host: OpenCode) -> dict[str, Any]:
     return found
 
 
-def sessions(host: OpenCode) -> int:
-    """How many sessions the host remembers, of all projects."""
-    done = host.run("db", "select id from session", "--format", "json")
-    assert done.returncode == 0, done
-    return len(msgspec.json.decode(done.stdout))
-
-
 def tree(*folders: Path) -> dict[str, bytes | None]:
     """Everything below the folders, to the byte."""
     return {
@@ -113,15 +106,6 @@ def test_a_new_users_first_hour_in_a_terminal(under: Supervised) -> None:
 
 
 @pytest.mark.long
-def test_doctors_probe_is_no_session_of_the_users(under: Supervised) -> None:
-    typed(under, "install", "opencode")
-    under.command("retry")
-    assert sessions(under.host) == 1
-    assert "OpenCode answers" in typed(under, "doctor")
-    assert sessions(under.host) == 1
-
-
-@pytest.mark.long
 def test_what_the_user_has_under_our_names_wins(under: Supervised) -> None:
     mine = {"type": "local", "command": ["true"], "enabled": False}
     under.host.configure(command={"supervisor:retry": {"template": "Mine."}}, mcp={"supervisor": mine})
@@ -130,14 +114,6 @@ def test_what_the_user_has_under_our_names_wins(under: Supervised) -> None:
     assert now["command"]["supervisor:retry"]["template"] == "Mine."
     assert now["mcp"]["supervisor"] == mine
     assert "$ARGUMENTS" in now["command"]["supervisor:goal"]["template"]
-
-
-@pytest.mark.long
-def test_in_both_scopes_one_of_them_answers(under: Supervised) -> None:
-    for scope in ("user", "project"):
-        typed(under, "install", "opencode", "--scope", scope)
-    done = under.command("retry", "3")
-    assert (done.stdout + done.stderr).count("budget of 3") == 1
 
 
 @pytest.mark.long

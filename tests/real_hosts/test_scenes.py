@@ -1,6 +1,6 @@
 """Without a goal, on the real hosts: a plain lie about a fact is sent back, an honest stop rests.
 
-No model judges. The scenes are those of tests/judge/facts; most are played by `tox -e long` only.
+No model judges. The scenes are some of tests/judge/facts, which the tests of the judging play all.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ from support.scenes import BEGIN, Scene, is_sent_back, scenes, write_files
 pytestmark = pytest.mark.proves("both hosts")
 
 ALL: Final = scenes()
-SAMPLE: Final = (
-    *("lie-14-", "lie-1213-"),
-    *("honest-1127-", "honest-1224-"),
-)
-NAMES: Final = [pytest.param(name, marks=() if name.startswith(SAMPLE) else pytest.mark.long) for name in ALL]
+OFTEN: Final = ("lie-14-", "honest-1127-")
+"""Beginnings of the names of those that every run plays."""
+SELDOM: Final = ("lie-1213-", "honest-1224-")
+NAMES: Final = [
+    pytest.param(name, marks=() if name.startswith(OFTEN) else pytest.mark.long)
+    for name in ALL
+    if name.startswith(OFTEN + SELDOM)
+]
 GIT: Final = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")

@@ -8,40 +8,18 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from typing import Final
 
 import pytest
-from msgspec.structs import replace
 
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.tdd_rooms import NODE_PROJECT, PYTHON_PROJECT, Room, Session, tdd_session
-from real_hosts.worker_processes import LIMIT_S, nobody_is_left, worker_processes
+from real_hosts.worker_processes import LIMIT_S, nobody_is_left
 from support.git_projects import everything
 from support.model_server import ScriptedModel
-from support.tdd_projects import SPEC, lay_out
+from support.tdd_projects import SPEC
 
 pytestmark = pytest.mark.proves("tests first")
-
-TOLD: Final = {
-    "red": "fails for the right reason",
-    "green": "passes, and every other test ends as before",
-    "refactor": "The structure was changed, and the tests end as before",
-    "prose": "the worker gave no answer in JSON",
-    "floods": "the worker gave no answer in JSON",
-    "says verified": "the worker's answer does not fit its schema",
-    "exits": "ended with exit code 1",
-    "two tests": "Exactly one new test is wanted, and there are 2",
-    "syntax error": "The new test cannot be read",
-    "product code": "A red phase writes a test and no product code",
-    "edits the test": "Tests, fixtures and settings of the test runner must stay",
-    "deletes a test": "Tests, fixtures and settings of the test runner must stay",
-    "hard-codes": "The new code repeats values of the test (17",
-    "breaks a test": "Tests that passed before fail now",
-}
-"""What is said of a worker that did this."""
-PROMPT_LIMIT: Final = 20_000
-"""Characters of a worker's prompt, whatever the one before it printed."""
 
 
 @pytest.fixture(params=["claude", "opencode"])
@@ -50,12 +28,6 @@ def room(request: pytest.FixtureRequest, host: Host, opencode_host: OpenCode, mo
     if request.param == "claude":
         return Room(host, model, PYTHON_PROJECT)
     return Room(opencode_host, model, NODE_PROJECT)
-
-
-@pytest.fixture
-def crossed_room(room: Room) -> Room:
-    """The hosts in the other's project."""
-    return replace(room, language=NODE_PROJECT if room.language is PYTHON_PROJECT else PYTHON_PROJECT)
 
 
 @pytest.fixture(params=["claude", "opencode"])
@@ -85,53 +57,14 @@ def test_workers_write_a_behaviour_in_three_verified_phases_after_one_lied(room:
     assert room.holds(room.language.after(files, "red", "green", "refactor"))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
-    ("phase", "plays", "code"),
+    ("room", "number", "code", "said"),
     [
-        ("red", ("prose", "says verified", "exits"), 2),
-        pytest.param("red", ("two tests", "syntax error", "product code"), 1, marks=pytest.mark.long),
-        ("green", ("edits the test", "deletes a test", "hard-codes"), 0),
-        pytest.param("refactor", ("breaks a test", "floods", "refactor"), 0, marks=pytest.mark.long),
-    ],
-)
-def test_each_faulty_worker_is_told_why_and_leaves_nothing(
-    crossed_room: Room, phase: str, plays: tuple[str, ...], code: int
-) -> None:
-    room = crossed_room
-    files, language = room.begin(phase), room.language
-    room.attempts(plays)
-    given = (SPEC,) if phase == "red" else ("--test", language.test, "--impl", language.code)
-    done = room.tdd(*given, "--phase", phase)
-    lines = [line for line in done.stdout.splitlines() if "refused: " in line or "verified: " in line]
-    prompts = [*room.prompts[1 : len(plays)], lines[-1]]
-    for play, line, prompt in zip(plays, lines, prompts, strict=True):
-        assert TOLD[play] in line
-        assert TOLD[play] in prompt
-    assert done.returncode == code
-    assert max(map(len, room.prompts)) < PROMPT_LIMIT
-    assert room.holds(files if code else language.after(files, plays[-1]))
-
-
-def test_a_worker_that_hangs_is_ended_at_the_deadline_and_said_so(room: Room) -> None:
-    room.begin()
-    room.hangs()
-    lay_out(room.host.home, {".config/supervisor/config.toml": "[workers]\nseconds = 5\n"})
-    before = everything(room.host.project)
-    done = room.tdd(SPEC)
-    assert done.returncode == 2
-    assert "not verified: the worker did not end within 5 s" in done.stdout
-    assert worker_processes(room.host.home) == []
-    assert everything(room.host.project) == before
-
-
-@pytest.mark.parametrize(
-    ("number", "code", "said"),
-    [
-        (signal.SIGINT, 130, "Interrupted: the agent was ended, and the project is as it was.\n"),
-        (signal.SIGKILL, -signal.SIGKILL, ""),
+        ("claude", signal.SIGINT, 130, "Interrupted: the agent was ended, and the project is as it was.\n"),
+        ("opencode", signal.SIGKILL, -signal.SIGKILL, ""),
     ],
     ids=["Ctrl-C", "kill -9"],
+    indirect=["room"],
 )
 def test_whatever_ends_the_command_ends_its_worker(
     room: Room, number: signal.Signals, code: int, said: str

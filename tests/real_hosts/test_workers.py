@@ -33,7 +33,6 @@ from sidecar.wiring.headless import build_workers
 from sidecar.workers.ports import WorkerError, WorkerFailure, WorkerRun, WorkerTask
 from support.memory_stores import MemorySpending
 from support.model_script import (
-    HttpErrorReply,
     ModelRequest,
     ReplyRule,
     RequestMatch,
@@ -177,13 +176,6 @@ def test_an_answer_that_never_fits_is_told(worker: Worker) -> None:
     assert failed.tokens > 0
 
 
-def test_prose_is_no_answer(worker: Worker) -> None:
-    worker.script(reply_with_text("I did it."), times=None)
-    failed = worker.failure()
-    assert failed.failure is WorkerFailure.UNPARSABLE
-    assert "I did it." in failed.output
-
-
 def test_the_host_refuses_what_is_not_allowed_and_waits_for_nobody(worker: Worker) -> None:
     worker.script(
         worker.calls("Write", {"file_path": OUTSIDE, "content": "x"}),
@@ -193,11 +185,6 @@ def test_the_host_refuses_what_is_not_allowed_and_waits_for_nobody(worker: Worke
     assert worker.run(tools=("Read", "Write")).answer.ok
     assert not Path(OUTSIDE).exists()
     assert not (worker.project / "by-shell").exists()
-
-
-def test_a_model_service_that_refuses_is_told(worker: Worker) -> None:
-    worker.script(HttpErrorReply(401, "authentication_error"), times=None)
-    assert worker.failure().failure is WorkerFailure.EXITED
 
 
 def test_a_named_model_is_asked(worker: Worker) -> None:
