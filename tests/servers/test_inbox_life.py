@@ -85,8 +85,7 @@ class House:
         inbox = Path((await self.ask("inbox", began))["folder"])
         order: dict[str, Any] = {
             "who": {"session": "s1"},
-            "name": "goal",
-            "arguments": "the parser accepts comments",
+            "order": {"name": "goal", "goal": {"condition": "the parser accepts comments"}},
         }
         assert not (await self.ask("order", order))["refused"]
         self.fakes.judge.hold()
