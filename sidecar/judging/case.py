@@ -11,7 +11,7 @@ from typing import Final
 
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.inquiry import Inquiry
-from sidecar.rubric.globs import applicable_rubric
+from sidecar.rubric.conventions import applicable_rubric
 
 MESSAGE_LIMIT: Final = 24_000
 """Characters of the last message that are used, half from each end; host readers keep 20,000."""

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 class RejectedRubricError(Exception):
-    """A file that cannot serve, and why. `before` is the text before the first byte that is not UTF-8."""
-
-    def __init__(self, why: str, before: str | None = None) -> None:
-        super().__init__(why)
-        self.before = before
+    """A file that cannot serve, and why."""
 
 
 class RubricPlace(NamedTuple):

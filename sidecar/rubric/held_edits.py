@@ -27,8 +27,7 @@ from sidecar.kernel.rubric import Rubric
 from sidecar.platform.held_edits import EditStateFiles, edit_author
 from sidecar.platform.state import Incidents
 from sidecar.rubric.files import is_being_written
-from sidecar.rubric.policy import summarize_rubric_changes
-from sidecar.rubric.ports import NOTHING_HELD
+from sidecar.rubric.policy import NOTHING_HELD, changed_rubric_path, summarize_rubric_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +109,7 @@ class RubricEditGuard:
         if after.force.text == before.force.text:
             return rubric
         was = self._parse(before.force) or rubric
-        path = _path_to_blame(order, before.force, after.force)
+        path = changed_rubric_path(order, before.force.origin, after.force.origin)
         return replace(rubric, changed=f"{path}: {summarize_rubric_changes(was, rubric)}")
 
     def _held(self, order: Sequence[str], state: EditState) -> HeldEdit | None:
@@ -119,7 +118,7 @@ class RubricEditGuard:
             return None
         was, would = self._parse(force), self._parse(held)
         said = summarize_rubric_changes(was, would) if was and would else "it cannot be compared"
-        path = _path_to_blame(order, force, held)
+        path = changed_rubric_path(order, force.origin, held.origin)
         return HeldEdit(
             path=path,
             digest=text_digest(held),
@@ -157,9 +156,3 @@ def _initial_status(
     author = edit_author(named, [Path(now.rubric.origin)], project, RUBRIC_STEMS)
     then = next(serving, None) if author is EditAuthor.AGENT else None
     return EditState(then.known, now.known) if then is not None else EditState(now.known)
-
-
-def _path_to_blame(order: Sequence[str], before: EditedText, after: EditedText) -> str:
-    """Return the file because of which `after` serves, not `before`: it is new, changed or gone."""
-    ranks = {path: rank for rank, path in enumerate(order)}
-    return min(before.origin, after.origin, key=lambda path: ranks.get(path, len(ranks)))

@@ -1,15 +1,16 @@
-"""The messages when a rubric is saved, created or shown."""
+"""The interfaces of this room, and the messages when a rubric is saved, created or shown."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct
 
-from sidecar.kernel.held_edits import HeldEdit
+from sidecar.kernel.held_edits import AgentWrites, HeldEdit
 from sidecar.kernel.rubric import ConfigurationContents, Criterion, FlawSeverity, Rubric
+from sidecar.kernel.session import Environment
 from sidecar.kernel.text import clean_line, counted
 
 MAX_CRITERIA_NAMED: Final = 3
@@ -21,6 +22,46 @@ MAX_CRITERION_NAME_LENGTH: Final = 40
 ACCEPT_COMMAND: Final = "/supervisor:accept"
 PROJECT_RUBRIC_PATHS: Final = (".supervisor/rubric.md", ".reflection/rubric.md")
 """Where a project's own rubric is."""
+
+
+# --- Interfaces to the rubric in force, and to the files by which people guide us ---------------------------
+
+
+NOTHING_HELD: Final = "nothing is held"
+
+
+class RubricStore(Protocol):
+    """The rubric in force."""
+
+    def load(self, project: str, environment: Environment, writes: AgentWrites | None = None) -> Rubric:
+        """Return the first rubric found: the project's, the user's, the default. Never raises.
+
+        A broken file is listed in `rejected`. `writes` says what the agent did since the last look. If it may
+        have edited the file, the text that was in force before stays in force, and `held` says so, until
+        `accept`.
+        """
+
+    def accept(self, project: str, environment: Environment) -> str:
+        """Put the held edit in force; return in one line what was done. Raises OSError."""
+
+    def begin(self, project: str) -> tuple[str, bool]:
+        """Return the path of the project's own rubric, and whether it was just created from the default.
+
+        Raises OSError.
+        """
+
+
+class GuidanceFiles(Protocol):
+    """The present files by which people guide us, whoever wrote them. No method raises."""
+
+    def paths(self, project: str, environment: Environment) -> tuple[str, ...]:
+        """Return where they may be: the rubrics by precedence, then the configuration."""
+
+    def rubric(self, project: str, environment: Environment) -> Rubric | None:
+        """Return what would be in force if every edit counted; None while a file is being written."""
+
+    def settings(self, project: str) -> tuple[ConfigurationContents, ...]:
+        """Return the contents of the user's configuration file and of the project's."""
 
 
 # --- Messages about changes, held edits and the rubric in force ---------------------------------------------
@@ -143,7 +184,7 @@ def rubric_save_notices(seen: RubricObservation) -> tuple[str, ...]:
             for line in broken[:MAX_ITEMS_NAMED]
         )
     differs = _rubric_content(seen.before) != _rubric_content(seen.now)
-    path = changed_rubric_path(seen.order, seen.before, seen.now)
+    path = changed_rubric_path(seen.order, seen.before.origin, seen.now.origin)
     change = f"{path}: {summarize_rubric_changes(seen.before, seen.now)}"
     what = "rubric saved" if path == seen.now.origin else "rubric removed"
     if not seen.at_rest:
@@ -156,10 +197,12 @@ def rubric_save_notices(seen: RubricObservation) -> tuple[str, ...]:
     return (_format_notice(seen.project, what, change, ". It counts from the next stop"),)
 
 
-def changed_rubric_path(order: Sequence[str], before: Rubric, now: Rubric) -> str:
-    """Return the file because of which other criteria would serve: it is new, changed or gone."""
-    origins = (before.origin, now.origin)
-    return min(origins, key=lambda path: order.index(path) if path in order else len(order))
+def changed_rubric_path(order: Sequence[str], before: str, now: str) -> str:
+    """Return the file because of which the rubric at `now` serves, not that at `before`.
+
+    It is new, changed or gone. `order`: where rubrics may be, the first by precedence first.
+    """
+    return min(before, now, key=lambda path: order.index(path) if path in order else len(order))
 
 
 def settings_save_notices(

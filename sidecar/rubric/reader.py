@@ -12,12 +12,13 @@ import errno
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
 from sidecar.kernel.rubric import (
     REQUIRED_SECTIONS,
+    ConfigurationContents,
     Criterion,
     Rubric,
     RubricOutline,
@@ -25,18 +26,25 @@ from sidecar.kernel.rubric import (
     SectionRole,
     TextSpan,
 )
-from sidecar.platform.files import UnusableFileError, file_stamp, read_whole
+from sidecar.platform.configuration import (
+    ConfigurationFile,
+    GateFileSettings,
+    read_project_gates,
+    user_config_folder,
+)
+from sidecar.platform.files import UnusableFileError, read_whole
 from sidecar.platform.state import Incidents
+from sidecar.platform.steering import PROJECT_CONFIGURATION
 from sidecar.rubric.files import (
     RejectedRubricError,
     RubricPlace,
     create_rubric_file,
+    is_being_written,
     resolve_place,
     rubric_places,
 )
 from sidecar.rubric.held_edits import RubricEditGuard, ServingRubric
-from sidecar.rubric.policy import PROJECT_RUBRIC_PATHS, new_rubric_text
-from sidecar.rubric.ports import NOTHING_HELD
+from sidecar.rubric.policy import NOTHING_HELD, PROJECT_RUBRIC_PATHS, new_rubric_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,9 +56,7 @@ if TYPE_CHECKING:
 RUBRIC_LIMIT: Final = 8 * 1024
 """Bytes of a rubric, which is sent to the judge at every stop."""
 CACHED: Final = 64
-"""Files whose content is cached."""
-READ_ATTEMPTS: Final = 3
-"""Most reads of a file that is being written meanwhile."""
+"""Texts whose rubric is cached."""
 LAST_RESORT: Final = Rubric(
     patterns=tuple(
         Criterion(name, "", name.lower()) for name in ("DONE-AS-ASKED", "CHECKED-AFTER-LAST-EDIT", "WIRED-IN")
@@ -82,7 +88,6 @@ class RubricFiles:
         self._default = default
         self._own = own or {}
         self._holding = RubricEditGuard(state, _parse_kept_text, incidents) if state is not None else None
-        self._read: dict[Path, tuple[tuple[int, ...], str | RejectedRubricError]] = {}
 
     def load(self, project: str, environment: Environment, writes: AgentWrites | None = None) -> Rubric:
         serving = self._serving(project, environment)
@@ -117,7 +122,7 @@ class RubricFiles:
         rejected: list[str] = []
         for place in rubric_places(project, environment or self._own, self._default):
             try:
-                text = self._text(place)
+                text = _read_place(place)
                 rubric = parse_rubric(text)
             except FileNotFoundError:
                 if place.path == self._default:
@@ -128,28 +133,19 @@ class RubricFiles:
                 yield ServingRubric(replace(rubric, origin=str(place.path), rejected=tuple(rejected)), text)
         yield ServingRubric(replace(LAST_RESORT, rejected=tuple(rejected)), "")
 
-    def _text(self, place: RubricPlace) -> str:
-        """Return the text of a file.
-
-        Raises FileNotFoundError if there is nothing, else RejectedRubricError and OSError.
-        """
-        path = resolve_place(place)
-        now = file_stamp(path)
-        known, found = self._read.pop(path, ((), ""))
-        for _ in range(READ_ATTEMPTS):
-            if known == now:
-                break
-            known, found = now, read_rubric_text(path)
-            now = file_stamp(path)
-        self._read[path] = (known, found)
-        if len(self._read) > CACHED:
-            del self._read[next(iter(self._read))]
-        if isinstance(found, RejectedRubricError):
-            raise RejectedRubricError(str(found))
-        return found
-
 
 # --- Texts --------------------------------------------------------------------------------------------------
+
+
+def _read_place(place: RubricPlace) -> str:
+    """Return the text of a file.
+
+    Raises FileNotFoundError if there is nothing, else RejectedRubricError and OSError.
+    """
+    found = read_rubric_text(resolve_place(place))
+    if isinstance(found, RejectedRubricError):
+        raise found
+    return found
 
 
 def read_rubric_text(path: Path) -> str | RejectedRubricError:
@@ -157,7 +153,7 @@ def read_rubric_text(path: Path) -> str | RejectedRubricError:
     try:
         return read_whole(path, RUBRIC_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return RejectedRubricError(f"not UTF-8 at byte {error.start}", error.object[: error.start].decode())
+        return RejectedRubricError(f"not UTF-8 at byte {error.start}")
     except UnusableFileError as unfit:
         return RejectedRubricError(str(unfit))
 
@@ -222,3 +218,58 @@ def _criteria_of_role(found: RubricOutline, role: SectionRole) -> Iterator[Crite
     for section in found.sections:
         if section.role is role:
             yield from (one.criterion for one in section.criteria)
+
+
+# --- The files by which people guide us: rubrics and configuration ------------------------------------------
+
+
+VALUES: Final = 1000
+"""Settings of one file that are compared."""
+
+
+class GuideFiles:
+    """Reads the present content of the files.
+
+    `default` is the packaged rubric; `own` is the environment that locates the user's own folders.
+    """
+
+    def __init__(self, default: Path, own: Environment) -> None:
+        self._default, self._own = default, own
+        self._rubrics = RubricFiles(default, own)
+        self._configuration = ConfigurationFile(own)
+
+    def paths(self, project: str, environment: Environment) -> tuple[str, ...]:
+        rubrics = [place.path for place in rubric_places(project, environment or self._own, self._default)]
+        return tuple(
+            map(str, (*rubrics, *filter(None, (self._users(), Path(project, PROJECT_CONFIGURATION)))))
+        )
+
+    def rubric(self, project: str, environment: Environment) -> Rubric | None:
+        if any(
+            is_being_written(place.path)
+            for place in rubric_places(project, environment or self._own, self._default)
+        ):
+            return None
+        return self._rubrics.load(project, environment)
+
+    def settings(self, project: str) -> tuple[ConfigurationContents, ...]:
+        own = _flatten_configuration(read_project_gates(project))
+        if self._users() is None:
+            return (own,)
+        return (_flatten_configuration(self._configuration.read()[1]), own)
+
+    def _users(self) -> Path | None:
+        folder = user_config_folder(self._own)
+        return folder / "config.toml" if folder else None
+
+
+def _flatten_configuration(words: GateFileSettings) -> ConfigurationContents:
+    values: dict[str, str] = {}
+    tables: list[tuple[str, Any]] = [("", words.file.table)]
+    while tables and len(values) < VALUES:
+        name, value = tables.pop()
+        if isinstance(value, dict):
+            tables += [(f"{name}.{key}".lstrip("."), below) for key, below in value.items()]
+        else:
+            values[name] = repr(value)
+    return ConfigurationContents(path=words.file.name, values=values, problems=words.problems)

@@ -39,8 +39,7 @@ from sidecar.platform.services import PlatformServices
 from sidecar.platform.session_store import JournalFiles, LoopFiles, SessionFiles
 from sidecar.platform.state import Incidents
 from sidecar.platform.steering import STEERING_FOLDER, SWITCH_FILE, FilesInForce, SteeringFiles, SwitchFile
-from sidecar.rubric.guides import GuideFiles
-from sidecar.rubric.reader import RubricFiles
+from sidecar.rubric.reader import GuideFiles, RubricFiles
 
 if TYPE_CHECKING:
     from sidecar.evidence.code_host import CodeHost

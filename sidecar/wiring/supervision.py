@@ -20,7 +20,7 @@ from sidecar.platform.paths import user_paths
 from sidecar.platform.rpc import read_params
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.watching import FoldersWatch
-from sidecar.rubric.ports import GuidanceFiles
+from sidecar.rubric.policy import GuidanceFiles
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.methods import EventsHandler

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sidecar.rubric.ports import RubricStore
+from sidecar.rubric.policy import RubricStore
 from sidecar.rubric.reader import RubricFiles
 from support.memory_stores import FixedRubrics
 

@@ -12,7 +12,7 @@ from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import Evidence, Source
 from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.rubric import Criterion, Rubric, Severity
-from sidecar.rubric.globs import GLOB_LIMIT, PATHS_LIMIT, applicable_rubric, glob_matches_path
+from sidecar.rubric.conventions import GLOB_LIMIT, PATHS_LIMIT, applicable_rubric, glob_matches_path
 from support.cases import RUBRIC, SETTINGS, session, stopped, turn
 from support.table import over_table
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from sidecar.rubric import files as settling
-from sidecar.rubric import guides
+from sidecar.rubric import reader
 from sidecar.rubric.files import is_being_written
-from sidecar.rubric.guides import GuideFiles
+from sidecar.rubric.reader import GuideFiles
 
 RUBRIC = "## Patterns\n- **DONE**: it is\n## Antipatterns\n- **OLD**: x\n"
 LONG_AGO = 1_000_000_000
@@ -69,23 +69,10 @@ def test_who_has_no_home_has_no_configuration_of_the_user(tmp_path: Path) -> Non
     assert homeless.paths("/p", {})[-1] == "/p/.supervisor/config.toml"
 
 
-def test_only_so_many_files_are_remembered_and_one_that_changes_is_read_again(
-    files: GuideFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(guides, "CACHED", 3)
-    config = tmp_path / ".supervisor" / "config.toml"
-    config.parent.mkdir()
-    for text in ("[gates]\nseconds = 1\n", "[gates]\nseconds = 20\n"):
-        config.write_text(text)
-        assert files.settings(str(tmp_path))[1].values == {"gates.seconds": text.split()[-1]}
-        for number in range(9):
-            files.settings(f"/p{number}")
-
-
 def test_of_very_many_settings_only_so_many_are_compared(
     files: GuideFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guides, "VALUES", 10)
+    monkeypatch.setattr(reader, "VALUES", 10)
     (tmp_path / ".supervisor").mkdir()
     lines = "".join(f"k{number} = 1\n" for number in range(50))
     (tmp_path / ".supervisor" / "config.toml").write_text(lines)

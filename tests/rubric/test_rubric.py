@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sidecar.kernel.rubric import Criterion
-from sidecar.platform import files
-from sidecar.rubric import reader as module
 from sidecar.rubric.reader import LAST_RESORT, RubricFiles
 
 if TYPE_CHECKING:
@@ -215,38 +213,15 @@ def test_byte_order_mark_and_foreign_line_ends_are_accepted(services: House, end
 # --- what counts from when ---
 
 
-def test_an_edit_counts_at_once_and_an_unchanged_file_is_read_once(
-    services: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reads: list[Path] = []
-    read_whole = files.read_whole
-
-    def counted(path: Path, limit: int) -> bytes:
-        reads.append(path)
-        return read_whole(path, limit)
-
-    monkeypatch.setattr(module, "read_whole", counted)
+def test_an_edit_counts_at_once(services: House) -> None:
     services.ours.write_text(GOOD)
     assert names(services.load()) == names(services.load()) == ["DONE", "TALK"]
-    assert reads == [services.ours]
     services.ours.write_text(GOOD.replace("DONE", "GONE"))  # the same size
     assert names(services.load()) == ["GONE", "TALK"]
     services.ours.write_text("broken")
     assert services.load().rejected == services.load().rejected != ()
     services.ours.unlink()
     assert services.load().rejected == ()
-
-
-def test_the_memory_of_files_is_bounded(
-    services: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "CACHED", 3)
-    for number in range(10):
-        project = tmp_path / f"p{number}"
-        (project / ".supervisor").mkdir(parents=True)
-        (project / ".supervisor" / "rubric.md").write_text(GOOD)
-        assert services.rubrics.load(str(project), {}).origin.startswith(str(project))
-    assert len(services.rubrics._read) == 3  # noqa: SLF001 - a bound cannot be seen from outside
 
 
 def test_who_speaks_for_no_session_is_told_of_the_rubric_of_our_own_user(services: House) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
-from sidecar.rubric.guides import GuideFiles
-from sidecar.rubric.reader import RubricFiles
+from sidecar.rubric.reader import GuideFiles, RubricFiles
 from sidecar.systems.supervision.saved_files import SavedFileWatch
 from sidecar.systems.supervision.steering import SteeringWatch
 from support.cases import KEY, edited, stopped, turn

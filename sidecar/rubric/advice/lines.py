@@ -23,7 +23,7 @@ from sidecar.kernel.rubric import (
     TextSpan,
 )
 from sidecar.rubric.advice.flaws import AdviceWording, Code, fix_by, hint, name_meant_by, warning
-from sidecar.rubric.globs import glob_matches_path
+from sidecar.rubric.conventions import glob_matches_path
 
 NAME_LIKENESS: Final = 0.6
 """How alike two names are that one is offered for the other, from 0 to 1, as difflib measures."""

@@ -29,7 +29,7 @@ from sidecar.kernel.rubric import (
     TextSpan,
 )
 from sidecar.kernel.text import counted
-from sidecar.rubric.globs import glob_matches_path
+from sidecar.rubric.conventions import glob_matches_path
 
 ROLE_MEANINGS: Final = {
     SectionRole.PATTERNS: "What a finished piece of work shows. The judge asks for each of these.",

@@ -24,7 +24,7 @@ from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import TOOLSET
 from sidecar.kernel.text import clean_line
 from sidecar.platform.ports import Clock
-from sidecar.rubric.ports import RubricStore
+from sidecar.rubric.policy import RubricStore
 
 if TYPE_CHECKING:
     from sidecar.rubric.texts import Texts

@@ -52,7 +52,7 @@ from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop, RecordedStop, TimedFact, ruling_outcome
 from sidecar.platform.log_readings import DailySpending
-from sidecar.rubric.globs import applicable_rubric
+from sidecar.rubric.conventions import applicable_rubric
 from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
 

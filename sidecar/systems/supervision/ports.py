@@ -10,7 +10,7 @@ from sidecar.hosts.ports import Transcripts
 from sidecar.judging.ports import Judge
 from sidecar.kernel.effects import Feedback
 from sidecar.kernel.session import SessionKey
-from sidecar.rubric.ports import RubricStore
+from sidecar.rubric.policy import RubricStore
 
 
 class AgentMessages(Protocol):

@@ -26,12 +26,12 @@ from sidecar.kernel.rubric import ConfigurationContents, Rubric
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.platform.ports import FileWatcher
 from sidecar.rubric.policy import (
+    GuidanceFiles,
     RubricObservation,
     changed_rubric_path,
     rubric_save_notices,
     settings_save_notices,
 )
-from sidecar.rubric.ports import GuidanceFiles
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.steering import SteeringWatch
 
@@ -206,7 +206,7 @@ class SavedFileWatch:
         before, desk.rubric = desk.rubric or now, now
         if now == before:
             return ()
-        own = Path(changed_rubric_path(desk.paths, before, now)).is_relative_to(desk.project)
+        own = Path(changed_rubric_path(desk.paths, before.origin, now.origin)).is_relative_to(desk.project)
         at_rest = decides and self._rubrics.at_rest(desk.project, alone=own)
         if not (own or at_rest):
             self._rubrics.shared(desk.project, desk.environment, desk.sessions)

@@ -27,12 +27,12 @@ from sidecar.kernel.session import Environment, MemoryGap, Session, SessionKey
 from sidecar.kernel.turn import ToolAction, ToolCall, Turn
 from sidecar.rubric.policy import (
     ACCEPT_COMMAND,
+    NOTHING_HELD,
     describe_rubric,
     edit_rubric_answer,
     held_edit_message,
     rubric_change_message,
 )
-from sidecar.rubric.ports import NOTHING_HELD
 from sidecar.systems.supervision.policy.commands import refusal
 from sidecar.systems.supervision.ports import Services
 

@@ -34,7 +34,7 @@ from sidecar.platform.log_readings import SUPERVISION
 from sidecar.platform.ports import StaleSessionError, built_on_use
 from sidecar.platform.services import note_event
 from sidecar.platform.state import LOOK
-from sidecar.rubric.ports import GuidanceFiles
+from sidecar.rubric.policy import GuidanceFiles
 from sidecar.systems.supervision.baselines import Baselines
 from sidecar.systems.supervision.gate_approvals import GateApprovals
 from sidecar.systems.supervision.gate_requests import SessionChecks

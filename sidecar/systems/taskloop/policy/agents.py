@@ -29,7 +29,7 @@ from msgspec.structs import asdict
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.instructions import parse_instructions
-from sidecar.rubric.globs import glob_matches_path
+from sidecar.rubric.conventions import glob_matches_path
 
 LEAST_COMPLEXITY: Final = 1
 MOST_COMPLEXITY: Final = 14
