@@ -12,6 +12,7 @@ import os
 import sys
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -114,14 +115,6 @@ class _Hook(msgspec.Struct, frozen=True):
     args: tuple[str, ...] = ()
 
 
-class _Matcher(msgspec.Struct, frozen=True):
-    hooks: tuple[_Hook, ...]
-
-
-class _HooksFile(msgspec.Struct, frozen=True):
-    hooks: dict[str, tuple[_Matcher, ...]]
-
-
 class ScriptedAgent:
     """One session of a scripted host."""
 
@@ -131,19 +124,17 @@ class ScriptedAgent:
         """`plugin`: root folder of the plugin; `environment`: complete, with HOME and PATH."""
         self.session = session or str(uuid.uuid4())
         self.project = project
-        self.transcript = (
-            Path(environment["HOME"]) / ".claude" / "projects" / "demo" / f"{self.session}.jsonl"
-        )
+        folder = Path(environment["HOME"], ".claude")
+        self.transcript = folder / "projects" / "demo" / f"{self.session}.jsonl"
         self._hooks = _read_hooks(plugin)
         self._environment = {
             **environment,
             "CLAUDE_PLUGIN_ROOT": str(plugin),
-            "CLAUDE_PLUGIN_DATA": str(
-                Path(environment["HOME"]) / ".claude" / "plugins" / "data" / "supervisor"
-            ),
+            "CLAUDE_PLUGIN_DATA": str(folder / "plugins" / "data" / "supervisor"),
             "CLAUDE_PROJECT_DIR": str(project),
             "CLAUDE_CODE_ENTRYPOINT": "cli",
         }
+        self._start = partial(run_process, cwd=str(project), environment=self._environment)
         self._parent: str | None = None
         self._prompt = ""
         self._said = ""
@@ -160,9 +151,8 @@ class ScriptedAgent:
         told = HookAnswer()
         name, _, arguments = text.removeprefix("/").partition(" ")
         if text.startswith("/supervisor:"):
-            told = await self.hook(
-                "UserPromptExpansion", command_name=name, command_args=arguments, prompt=text
-            )
+            words = {"command_name": name, "command_args": arguments, "prompt": text}
+            told = await self.hook("UserPromptExpansion", **words)
         if told.decision != "block":
             submitted = await self.hook("UserPromptSubmit", prompt=text)
             told = submitted if submitted.output.strip() not in ("", "{}") else told
@@ -180,38 +170,24 @@ class ScriptedAgent:
         target = self.project / path
         target.write_text(content, encoding="utf-8")
         call = self._call("Write", {"file_path": str(target), "content": content})
-        self._result(
-            call, f"File written: {target}", {"type": "update", "filePath": str(target)}, failed=False
-        )
+        self._result(call, f"File written: {target}", {"type": "update", "filePath": str(target)})
 
     async def run(self, command: str) -> int:
         """The model runs a command, which is really run. Returns its exit code, -1 where there is none."""
         call = self._call("Bash", {"command": command})
-        ended = await run_process(
-            command,
-            cwd=str(self.project),
-            environment=self._environment,
-            seconds=COMMAND_SECONDS,
-            keep=20_000,
-        )
+        ended = await self._start(command, seconds=COMMAND_SECONDS, keep=20_000)
         code, output = ended.exit_code, ended.output.decode("utf-8", "replace")
         if code == 0:
-            self._result(call, output, {"stdout": output, "stderr": "", "interrupted": False}, failed=False)
+            self._result(call, output, {"stdout": output, "stderr": "", "interrupted": False})
         else:
-            self._result(
-                call, f"Exit code {code}\n{output}", f"Error: Exit code {code}\n{output}", failed=True
-            )
+            said = f"Exit code {code}\n{output}"
+            self._result(call, said, f"Error: {said}", failed=True)
         return -1 if code is None else code
 
     async def stop(self, **more: object) -> HookAnswer:
         """The agent ends its turn. A continuation is written to the transcript, as the host does."""
-        told = await self.hook(
-            "Stop",
-            stop_hook_active=self._continued,
-            last_assistant_message=self._said,
-            background_tasks=[],
-            **more,
-        )
+        about = {"stop_hook_active": self._continued, "last_assistant_message": self._said}
+        told = await self.hook("Stop", **about, background_tasks=[], **more)
         self._continued = bool(told.feedback)
         if told.feedback:
             self.deliver(told.feedback)
@@ -219,17 +195,11 @@ class ScriptedAgent:
 
     def deliver(self, feedback: str) -> None:
         """Write the line by which the host shows that a continuation arrived."""
-        shown = {
-            "type": "hook_additional_context",
-            "content": [feedback],
-            "hookName": "Stop",
-            "hookEvent": "Stop",
-        }
-        self._write("attachment", attachment=shown)
+        shown = {"type": "hook_additional_context", "hookName": "Stop", "hookEvent": "Stop"}
+        self._write("attachment", attachment={**shown, "content": [feedback]})
 
     async def hook(self, event: str, **fields: object) -> HookAnswer:
         """Start the hook of an event exactly as the host does."""
-        hook = self._hooks[event]
         payload = {
             "session_id": self.session,
             "transcript_path": str(self.transcript),
@@ -239,21 +209,14 @@ class ScriptedAgent:
             "permission_mode": "default",
             **fields,
         }
-        return await self.hook_raw(hook, msgspec.json.encode(payload))
+        return await self.hook_raw(event, msgspec.json.encode(payload))
 
-    async def hook_raw(self, hook: _Hook | str, payload: bytes) -> HookAnswer:
-        """Start a hook with any bytes on its standard input."""
-        hook = self._hooks[hook] if isinstance(hook, str) else hook
+    async def hook_raw(self, event: str, payload: bytes) -> HookAnswer:
+        """Start the hook of an event with any bytes on its standard input."""
+        hook = self._hooks[event]
         root = self._environment["CLAUDE_PLUGIN_ROOT"]
         line = [hook.command, *(argument.replace("${CLAUDE_PLUGIN_ROOT}", root) for argument in hook.args)]
-        ended = await run_process(
-            line,
-            cwd=str(self.project),
-            environment=self._environment,
-            seconds=900,
-            stdin=payload,
-            separate=True,
-        )
+        ended = await self._start(line, seconds=900, stdin=payload, separate=True)
         text = ended.output.decode("utf-8", "replace")
         try:
             answer = msgspec.json.decode(text or "{}", type=HookAnswer)
@@ -266,21 +229,14 @@ class ScriptedAgent:
         self._assistant({"type": "tool_use", "id": number, "name": tool, "input": arguments})
         return number
 
-    def _result(self, call: str, text: str, result: object, *, failed: bool) -> None:
+    def _result(self, call: str, text: str, result: object, *, failed: bool = False) -> None:
         block = {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": failed}
         self._write("user", message={"role": "user", "content": [block]}, toolUseResult=result)
 
     def _assistant(self, block: dict[str, object]) -> None:
-        self._write(
-            "assistant",
-            message={
-                "id": f"msg_{uuid.uuid4().hex[:20]}",
-                "role": "assistant",
-                "model": "scripted",
-                "content": [block],
-                "usage": {"input_tokens": 100, "output_tokens": 20},
-            },
-        )
+        usage = {"input_tokens": 100, "output_tokens": 20}
+        message = {"id": f"msg_{uuid.uuid4().hex[:20]}", "role": "assistant", "model": "scripted"}
+        self._write("assistant", message={**message, "content": [block], "usage": usage})
 
     def _write(self, kind: str, **fields: Any) -> None:  # noqa: ANN401 - lines of the host's own format
         line = {
@@ -302,6 +258,6 @@ def _read_hooks(plugin: Path) -> dict[str, _Hook]:
     """The first hook of every event, from all hooks files of the plugin."""
     hooks: dict[str, _Hook] = {}
     for path in sorted((plugin / "hooks").glob("*.json")):
-        for event, matchers in msgspec.json.decode(path.read_bytes(), type=_HooksFile).hooks.items():
-            hooks[event] = matchers[0].hooks[0]
+        for event, matchers in msgspec.json.decode(path.read_bytes())["hooks"].items():
+            hooks[event] = msgspec.convert(matchers[0]["hooks"][0], _Hook)
     return hooks
