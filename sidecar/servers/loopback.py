@@ -6,9 +6,12 @@ Nothing heavy is imported here, because doors are built at the sidecar's start.
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
+
+log = logging.getLogger(__name__)
 
 LOOPBACK: Final = "127.0.0.1"
 HTTP_BACKLOG: Final = 256
@@ -38,6 +41,39 @@ def listener_port(listener: socket.socket) -> int:
     """Return the port at which a socket listens."""
     port: int = listener.getsockname()[1]
     return port
+
+
+class LoopbackPort:
+    """A port that is opened when somebody asks, and closed when its service fails or the sidecar ends."""
+
+    def __init__(self, what: str, serve: Callable[[socket.socket], Coroutine[Any, Any, None]]) -> None:
+        """`serve` serves at a socket until the sidecar ends; it imports what it needs when it is called."""
+        self._what, self._serve = what, serve
+        self._listener: socket.socket | None = None
+        self._opened = asyncio.Event()
+
+    def open(self, bind: Callable[[], socket.socket]) -> int:
+        """Listen unless already listening, and return the port. Raises what `bind` raises."""
+        if self._listener is None:
+            self._listener = bind()
+            self._opened.set()
+            log.info("%s is served at port %d", self._what, listener_port(self._listener))
+        return listener_port(self._listener)
+
+    async def run(self) -> None:
+        """Serve from the first request until the sidecar ends, in parallel to its Unix socket."""
+        while True:
+            await self._opened.wait()
+            try:
+                if self._listener is not None:
+                    await self._serve(self._listener)
+            except Exception:
+                log.exception("%s is closed until somebody asks for its address", self._what)
+            finally:
+                if self._listener is not None:
+                    self._listener.close()
+                self._listener = None
+                self._opened.clear()
 
 
 async def serve_until_cancelled(work: Coroutine[Any, Any, None]) -> None:

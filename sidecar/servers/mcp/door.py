@@ -28,7 +28,14 @@ from sidecar.kernel.session import SessionKey
 from sidecar.platform.ports import FileWatcher
 from sidecar.platform.rpc import read_params
 from sidecar.servers.control import Peer, SidecarControl, is_newer_version
-from sidecar.servers.loopback import DRAIN_S, LOOPBACK, bind_port, listener_port, serve_until_cancelled
+from sidecar.servers.loopback import (
+    DRAIN_S,
+    LOOPBACK,
+    LoopbackPort,
+    bind_port,
+    listener_port,
+    serve_until_cancelled,
+)
 from sidecar.servers.mcp.access import MCP_PATH, McpFiles, McpTokens
 from sidecar.servers.tools.tool import Caller
 
@@ -180,8 +187,7 @@ class McpHttpEndpoint:
         self._kept = kept
         self._port = port
         self._tokens = McpTokens(kept.token)
-        self._listener: socket.socket | None = None
-        self._opened = asyncio.Event()
+        self._http = LoopbackPort("MCP over HTTP", self._serve)
         self._came = asyncio.Event()
 
     async def access(self, params: Raw, _peer: Peer) -> bytes:
@@ -192,7 +198,7 @@ class McpHttpEndpoint:
         key = SessionKey(asked.host, asked.session)
         try:
             token = self._tokens.of_session(key, asked.worker) if asked.session else self._tokens.of_user()
-            port = self._open()
+            port = self._http.open(self._bind)
         except OSError as error:
             raise BadInputError(f"MCP cannot be served over HTTP: {error.strerror or error}") from error
         self._came.set()
@@ -202,32 +208,20 @@ class McpHttpEndpoint:
         """Serve from the first request until the sidecar ends, in parallel to its Unix socket."""
         if self._kept.port() or self._port():
             try:
-                self._open()
+                self._http.open(self._bind)
             except (BadInputError, OSError) as error:
                 log.warning("MCP over HTTP is closed: %s", error)
-        while True:
-            await self._opened.wait()
-            try:
-                await self._serve()
-            except Exception:
-                log.exception("MCP over HTTP is closed until somebody asks for its address")
-            finally:
-                self._close()
+        await self._http.run()
 
-    def _open(self) -> int:
-        """Listen unless already listening, and return the port. Raises BadInputError if it is taken."""
-        if self._listener is None:
-            wanted = self._port()
-            self._listener = _open_listener(wanted, self._kept.port())
-            self._opened.set()
-            port, last = listener_port(self._listener), self._kept.port()
-            log.info("MCP is served over HTTP at port %d", port)
-            if not wanted and last not in (0, port):
-                log.warning(
-                    "port %d is taken: whoever was told of it may show its token to a stranger there", last
-                )
-            self._remember(0 if wanted else port)
-        return listener_port(self._listener)
+    def _bind(self) -> socket.socket:
+        """Listen at the port of the settings, else the last one, else a free one. Raises as `bind_port`."""
+        wanted, last = self._port(), self._kept.port()
+        listener = _open_listener(wanted, last)
+        port = listener_port(listener)
+        if not wanted and last not in (0, port):
+            log.warning("port %d is taken: whoever knows it may show its token to a stranger there", last)
+        self._remember(0 if wanted else port)
+        return listener
 
     def _remember(self, port: int) -> None:
         try:
@@ -236,21 +230,15 @@ class McpHttpEndpoint:
         except OSError as error:
             log.warning("the next sidecar will serve MCP at another port: %s", error)
 
-    def _close(self) -> None:
-        if self._listener is not None:
-            self._listener.close()
-        self._listener = None
-        self._opened.clear()
-        self._came.clear()
-
-    async def _serve(self) -> None:
-        if self._listener is None:
-            return
-        await self._first_request(self._listener)
-        speaker = await self._ready()
-        kind = await asyncio.to_thread(_import_http_service)
-        service = kind(speaker, self._tokens, self._control)
-        await serve_until_cancelled(service.serve(self._listener, DRAIN_S))
+    async def _serve(self, listener: socket.socket) -> None:
+        try:
+            await self._first_request(listener)
+            speaker = await self._ready()
+            kind = await asyncio.to_thread(_import_http_service)
+            service = kind(speaker, self._tokens, self._control)
+            await serve_until_cancelled(service.serve(listener, DRAIN_S))
+        finally:
+            self._came.clear()
 
     async def _first_request(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()

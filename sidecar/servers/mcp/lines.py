@@ -84,18 +84,18 @@ class McpConversation:
             await self._say(TOOLS_CHANGED)
 
     async def _converse(self, lead: Sequence[JSONRPCMessage], lines: AsyncIterator[bytes]) -> None:
-        heard_in, heard = anyio.create_memory_object_stream[SessionMessage | Exception](len(lead))
+        into_server, from_client = anyio.create_memory_object_stream[SessionMessage | Exception](len(lead))
         said, said_out = anyio.create_memory_object_stream[SessionMessage]()
         for message in lead:
-            heard_in.send_nowait(self._from_client(message))
+            into_server.send_nowait(self._from_client(message))
         async with asyncio.TaskGroup() as tasks:
-            hearing = tasks.create_task(self._hear(lines, heard_in))
+            hearing = tasks.create_task(self._hear(lines, into_server))
             tasks.create_task(self._tell(said_out))
             leaving = tasks.create_task(self._leave(hearing))
             options = self._server.create_initialization_options()
             if self._caller.bound is None:  # no session to read them for, and a host adds tools of its own
                 options.capabilities.resources = None
-            await self._server.run(heard, said, options)
+            await self._server.run(from_client, said, options)
             hearing.cancel()
             leaving.cancel()
 
@@ -104,18 +104,18 @@ class McpConversation:
         return SessionMessage(message, ServerMessageMetadata(request_context=visit))
 
     async def _hear(
-        self, lines: AsyncIterator[bytes], heard: MemoryObjectSendStream[SessionMessage | Exception]
+        self, lines: AsyncIterator[bytes], from_client: MemoryObjectSendStream[SessionMessage | Exception]
     ) -> None:
-        async with heard:
+        async with from_client:
             async for line in lines:
                 found = parse_client_line(line)
                 if isinstance(found, bytes):
                     await self._say(found)
                 elif found is not None:
-                    await self._take(found, heard)
+                    await self._take(found, from_client)
 
     async def _take(
-        self, message: JSONRPCMessage, heard: MemoryObjectSendStream[SessionMessage | Exception]
+        self, message: JSONRPCMessage, from_client: MemoryObjectSendStream[SessionMessage | Exception]
     ) -> None:
         if isinstance(message, JSONRPCRequest):
             await self._until(UNANSWERED_LIMIT - 1)
@@ -125,7 +125,7 @@ class McpConversation:
             self._shaken = True
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             self._settle((message.params or {}).get("requestId"))
-        await heard.send(self._from_client(message))
+        await from_client.send(self._from_client(message))
 
     async def _tell(self, said: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with said:
@@ -188,9 +188,9 @@ def _read_answer(line: bytes, message: rpc.RpcMessage) -> JSONRPCMessage | None:
     """Return the answer to what we asked a client; one that cannot be used is an error, so nobody waits."""
     if message.id is UNSET or message.id is None:
         return None
-    told = message.error or rpc.RpcError(INVALID_PARAMS, "the answer has no result that can be used")
+    fault = message.error or rpc.RpcError(INVALID_PARAMS, "the answer has no result that can be used")
     if len(line) <= MESSAGE_BYTES and message.result is not UNSET:
         with suppress(BadInputError):
             result = rpc.read_params(message.result, dict[str, Any])
             return JSONRPCResponse(jsonrpc="2.0", id=message.id, result=result)
-    return JSONRPCError(jsonrpc="2.0", id=message.id, error=ErrorData(code=told.code, message=told.message))
+    return JSONRPCError(jsonrpc="2.0", id=message.id, error=ErrorData(code=fault.code, message=fault.message))

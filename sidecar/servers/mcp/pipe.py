@@ -358,20 +358,20 @@ def _path_as_utf8(path: str) -> str:
 
 def _announcement_answer(link: SidecarSocket) -> bytes:
     """Return the result of the announcement. Nothing follows it, as nothing else was requested yet."""
-    heard = b""
-    while len(heard) < ANSWER_LIMIT:
-        line, found, rest = heard.partition(b"\n")
+    received = b""
+    while len(received) < ANSWER_LIMIT:
+        line, found, rest = received.partition(b"\n")
         if not found:
             chunk = link.recv(COPY_BYTES)
             if not chunk:
                 raise ConnectionResetError("the sidecar hung up")
-            heard += chunk
+            received += chunk
             continue
         if line.startswith(ANSWER_START):
             return line[len(ANSWER_START) : -1]
         if not line.startswith(NOTICE_START):
             raise PipeError(_refusal_message(line))
-        heard = rest
+        received = rest
     raise PipeError("the sidecar's answer makes no sense")
 
 

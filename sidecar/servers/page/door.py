@@ -10,10 +10,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
-import logging
 import socket
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
@@ -25,7 +23,7 @@ from msgspec import Meta, Raw, Struct
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.rpc import read_params
 from sidecar.servers.control import Peer
-from sidecar.servers.loopback import LOOPBACK, bind_port, listener_port, serve_until_cancelled
+from sidecar.servers.loopback import LOOPBACK, LoopbackPort, bind_port, serve_until_cancelled
 
 if TYPE_CHECKING:
     from sidecar.platform.ports import Clock
@@ -105,8 +103,6 @@ def _new_secret(length: int) -> str:
 # --- the address --------------------------------------------------------------------------------------------
 
 
-log = logging.getLogger(__name__)
-
 ServePage = Callable[[PageAccess, socket.socket], Coroutine[Any, Any, None]]
 """Serves the page at a socket until the sidecar ends."""
 
@@ -124,53 +120,29 @@ class PageAddress(Struct, frozen=True):
 
 
 class PageEndpoint:
-    """The listening socket, and the page behind it."""
+    """The port of the page."""
 
     def __init__(self, access: PageAccess, serve: ServePage) -> None:
         """`serve` imports what it needs when it is called."""
-        self._access = access
-        self._serve = serve
-        self._listener: socket.socket | None = None
-        self._opened = asyncio.Event()
+        self._access, self._serve = access, serve
+        self._port = LoopbackPort("the page", self._serve_page)
+        self.run = self._port.run
 
     async def address(self, params: Raw, _peer: Peer) -> bytes:
         """Return an address with a token; opens the port if it is closed. Raises BadInputError."""
-        port = self._open(read_params(params, PageRequest).port)
-        return msgspec.json.encode(PageAddress(f"http://{LOOPBACK}:{port}/?token={self._access.new_token()}"))
-
-    async def run(self) -> None:
-        """Serve from the first request until the sidecar ends, in parallel to its Unix socket."""
-        while True:
-            await self._opened.wait()
-            try:
-                if self._listener is not None:
-                    await serve_until_cancelled(self._serve(self._access, self._listener))
-            except Exception:
-                log.exception("the page is closed until somebody asks for its address")
-            finally:
-                self._close()
-
-    def _open(self, wanted: int) -> int:
-        """Listen unless already listening, and return the port. Raises BadInputError."""
-        if self._listener is None:
-            try:
-                self._listener = bind_port(wanted)
-            except OSError as error:
-                raise BadInputError(
-                    f"port {wanted} of {LOOPBACK} cannot be used ({error.strerror}). "
-                    "Name another one, or none for any that is free"
-                ) from error
-            self._opened.set()
-            log.info("the page is served at port %d", listener_port(self._listener))
-        port = listener_port(self._listener)
+        wanted = read_params(params, PageRequest).port
+        try:
+            port = self._port.open(lambda: bind_port(wanted))
+        except OSError as error:
+            raise BadInputError(
+                f"port {wanted} of {LOOPBACK} cannot be used ({error.strerror}). "
+                "Name another one, or none for any that is free"
+            ) from error
         if wanted not in (0, port):
             raise BadInputError(
                 f"the page is open at port {port} already. To move it: supervisor stop, then the same again"
             )
-        return port
+        return msgspec.json.encode(PageAddress(f"http://{LOOPBACK}:{port}/?token={self._access.new_token()}"))
 
-    def _close(self) -> None:
-        if self._listener is not None:
-            self._listener.close()
-        self._listener = None
-        self._opened.clear()
+    async def _serve_page(self, listener: socket.socket) -> None:
+        await serve_until_cancelled(self._serve(self._access, listener))

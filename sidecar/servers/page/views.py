@@ -244,7 +244,7 @@ def tasks(journal: Journal) -> Html:
 
 def story(known: KnownDecision) -> Html:
     """Return how a stop was decided, and the old and the new test side by side."""
-    told = tell_decision(known.decision, known.replayed)
+    lines = tell_decision(known.decision, known.replayed)
     steps = (
         {
             "about": step.about,
@@ -253,12 +253,12 @@ def story(known: KnownDecision) -> Html:
                 ({"text": one.lstrip(), "kind": "sub" if one[:1] == " " else ""} for one in step.lines),
             ),
         }
-        for step in told.steps
+        for step in lines.steps
     )
     return fill(
         "story",
         when=_time(known.decision.at),
-        summary=told.summary,
+        summary=lines.summary,
         steps=fill_each("step", steps),
         sides=side_by_side(known),
     )

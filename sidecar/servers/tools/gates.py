@@ -154,7 +154,7 @@ def _gate_details(gate: Gate, last: str) -> str:
 
 async def _answer_gates_run(context: ToolContext, call: ToolInvocation, given: GateSelection) -> ToolAnswer:
     runs = await with_progress(
-        context.clock, call, lambda told: context.checks.run(call.session, given.only, told.tell_gate)
+        context.clock, call, lambda progress: context.checks.run(call.session, given.only, progress.tell_gate)
     )
     mask = context.checks.mask(call.session)
     ran = GatesRun(

@@ -69,12 +69,12 @@ async def _answer_phase(
     )
     request = PhaseRequest(phase=phase, lock=given.context_lock_id, given=given.input_data, mode=given.mode)
     run = partial(context.governance.run, request, caller)
-    outcome = await with_progress(context.clock, call, lambda told: run(told.tell_step))
+    outcome = await with_progress(context.clock, call, lambda progress: run(progress.tell_step))
     error = outcome.error
     if error is not None and error.action is ErrorAction.HUMAN_INTERVENTION:
         # In the message, as some hosts show an agent the data alone.
-        told = f"{error.message}\n\n{await _ask(context, call, outcome.context_lock_id, error, caller)}"
-        outcome = msgspec.structs.replace(outcome, error=msgspec.structs.replace(error, message=told))
+        message = f"{error.message}\n\n{await _ask(context, call, outcome.context_lock_id, error, caller)}"
+        outcome = msgspec.structs.replace(outcome, error=msgspec.structs.replace(error, message=message))
     return ToolAnswer(gives(**msgspec.structs.asdict(outcome)), _text(context, outcome))
 
 

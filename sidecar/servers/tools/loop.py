@@ -35,9 +35,9 @@ from sidecar.systems.taskloop.service import Briefing, Completion, TaskRequest
 from sidecar.systems.taskloop.states import Restore
 from sidecar.systems.taskloop.wording import list_lines
 
-EVENTS_TOLD: Final = 10
+EVENTS_SHOWN: Final = 10
 EVENT_LENGTH: Final = 200
-FAILURES_TOLD: Final = 5
+FAILURES_SHOWN: Final = 5
 DIFF_LENGTH: Final = 12_000
 """Characters of a restore's differences in an answer."""
 MOST: Final = 200
@@ -106,7 +106,7 @@ class LoopTools:
         return self._session(started)
 
     async def session_status(self, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
-        events = self._loops.states.newest(call.session.key, EVENTS_TOLD)
+        events = self._loops.states.newest(call.session.key, EVENTS_SHOWN)
         return self._session(self._loops.of(call.session.key), *events)
 
     async def session_end(self, call: ToolInvocation, given: forms.LoopEnd) -> ToolAnswer:
@@ -152,7 +152,7 @@ class LoopTools:
     async def report_completion(self, call: ToolInvocation, given: forms.CompletionReport) -> ToolAnswer:
         said = WorkerReport(summary=given.summary, files_changed=given.files_changed)
         report = partial(self._loops.report_completion, call.session, said)
-        done = await with_progress(self._clock, call, lambda told: report(told.tell_gate))
+        done = await with_progress(self._clock, call, lambda progress: report(progress.tell_gate))
         return ToolAnswer(done, done.text)
 
     async def escalate(self, call: ToolInvocation, given: forms.Reason) -> ToolAnswer:
@@ -255,7 +255,7 @@ def _task_answer(brief: Briefing) -> ToolAnswer:
         consecutive_failures=loop.consecutive_failures,
         state=loop.state,
         selection=brief.selection,
-        failures=loop.own_failures[-FAILURES_TOLD:],
+        failures=loop.own_failures[-FAILURES_SHOWN:],
         gates=loop.gates,
         decision=loop.decision,
         text=brief.text,

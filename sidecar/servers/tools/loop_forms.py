@@ -141,7 +141,7 @@ class ScopeReport(Struct, frozen=True, kw_only=True):
 
 
 class CouncilReport(Struct, frozen=True, kw_only=True):
-    """Who was not heard yet, and the decision when all were."""
+    """Who has not submitted yet, and the decision when all have."""
 
     task: str
     missing: tuple[CouncilMember, ...]

@@ -123,7 +123,7 @@ async def _answer_phase(context: ToolContext, phase: Phase, call: ToolInvocation
     request = _request(context, call, given, values)
     request = msgspec.structs.replace(request, test_cmd=given.test_cmd.strip(), keep=given.keep)
     run = partial(context.skills.run, phase, request)
-    result = await with_progress(context.clock, call, lambda told: run(told.tell_step))
+    result = await with_progress(context.clock, call, lambda progress: run(progress.tell_step))
     if result.verified:
         after = context.words.say(f"after-{phase}", file=result.file_path)
         result = msgspec.structs.replace(result, message=f"{result.message} {after}")
@@ -133,7 +133,7 @@ async def _answer_phase(context: ToolContext, phase: Phase, call: ToolInvocation
 async def _answer_skill(context: ToolContext, call: ToolInvocation, given: SkillArguments) -> ToolAnswer:
     request = _request(context, call, given, {"request": given.request})
     run = partial(context.skills.run, given.skill, request)
-    result = await with_progress(context.clock, call, lambda told: run(told.tell_step))
+    result = await with_progress(context.clock, call, lambda progress: run(progress.tell_step))
     return ToolAnswer(result, _text(context, result))
 
 

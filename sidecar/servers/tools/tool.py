@@ -231,7 +231,7 @@ T = TypeVar("T")
 
 
 class CallProgress:
-    """What a call does, told to its client."""
+    """What a call does, reported to its client."""
 
     def __init__(self, call: ToolInvocation) -> None:
         self._call = call
@@ -265,7 +265,7 @@ class CallProgress:
         await self._call.report(self._done, self._total, self._what)
 
     async def end(self) -> None:
-        """Wait until all is told."""
+        """Wait until all is reported."""
         await asyncio.gather(*self._reports)
 
 

@@ -31,7 +31,7 @@ from sidecar.systems.governance.policy.work import TroubleError
 
 DIFF_LENGTH: Final = 60_000
 """Characters of the diff that is shown."""
-TOLD: Final = 5
+POINTS_SHOWN: Final = 5
 """Points that a message names."""
 COMMITTER: Final = "supervisor <supervisor>"
 BEFORE, AFTER = "refs/heads/before", "refs/heads/after"
@@ -114,8 +114,8 @@ def _deliverable(files: Sequence[FileChange]) -> Sequence[FileChange]:
     """Return the files of a change. Raises TroubleError where one cannot be delivered, and where none is."""
     faults = {one.path: why for one in files if (why := _why_not_deliverable(one))}
     if faults:
-        told = [f"{ascii(path)[1:-1]}: {why}" for path, why in faults.items()]
-        raise TroubleError(ErrorType.INVALID_ANSWER, "not-deliverable", files="; ".join(told[:TOLD]))
+        named = [f"{ascii(path)[1:-1]}: {why}" for path, why in faults.items()]
+        raise TroubleError(ErrorType.INVALID_ANSWER, "not-deliverable", files="; ".join(named[:POINTS_SHOWN]))
     if not files:
         raise TroubleError(ErrorType.INVALID_ANSWER, "nothing-changed")
     return files

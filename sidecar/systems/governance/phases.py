@@ -123,8 +123,8 @@ class PhaseCall:
         asked = tuple(dict.fromkeys(command for command in runs if command not in known))
         if not asked:
             return PhaseDone(payload=plan)
-        told = ", ".join(f"`{command}`" for command in asked)
-        question = TroubleError(ErrorType.PERSON_ASKED, "ask-commands", commands=told)
+        named = ", ".join(f"`{command}`" for command in asked)
+        question = TroubleError(ErrorType.PERSON_ASKED, "ask-commands", commands=named)
         return PhaseDone(payload=plan, trouble=question, commands=asked)
 
     # --- implement ----------------------------------------------------------------------------------------
@@ -228,9 +228,9 @@ class PhaseCall:
                 self.tell("conduct: the project moved on, so the checks run again")
                 runs = await bench.gates(project, TEST_KINDS | REVIEW_KINDS)
                 if failing := verdicts.failing_gates(runs):
-                    told = ", ".join(failing)
+                    named = ", ".join(failing)
                     return self._decided(
-                        "ITERATE", TroubleError(ErrorType.FAILED_CLAUSE, "moved", commands=told)
+                        "ITERATE", TroubleError(ErrorType.FAILED_CLAUSE, "moved", commands=named)
                     )
             try:
                 self.services.applier.apply(Path(project), Path(bench.copy.project), change.files)

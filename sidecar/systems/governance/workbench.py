@@ -192,8 +192,10 @@ class CopyEvidence:
 
 def describe_runs(runs: Iterable[GateRun]) -> str:
     """Return the end of what was run, gate by gate."""
-    told = (f"$ {run.gate.command}\n{run.outcome} {run.reason}\n{run.output.strip()}".strip() for run in runs)
-    return "\n\n".join(told)[-OUTPUT_LENGTH:]
+    blocks = (
+        f"$ {run.gate.command}\n{run.outcome} {run.reason}\n{run.output.strip()}".strip() for run in runs
+    )
+    return "\n\n".join(blocks)[-OUTPUT_LENGTH:]
 
 
 # --- the work, of a headless agent or of the calling one; both by one schema --------------------------------

@@ -118,9 +118,9 @@ class AgentLoop:
             try:
                 ended = await self._work()
             except InTheWayError as error:
-                ended = policy.waiting_run_end(self._mask(str(error)), self._count)
+                ended = policy.run_ended("waiting", self._mask(str(error)), self._count)
             except (OSError, BadInputError) as error:
-                ended = policy.broken_run_end(self._mask(str(error)), self._count)
+                ended = policy.run_ended("broken", self._mask(str(error)), self._count)
             outcome = ended.outcome
         finally:
             keeping_up.cancel()
@@ -245,7 +245,7 @@ class AgentLoop:
         if trouble:
             await self._hooks("on_error", it.number, error=trouble)
         if rest.unusable:
-            return policy.unusable_agent_end(trouble, self._count)
+            return policy.run_ended("agent-failed", trouble, self._count)
         async with self._judging:
             return await self._judged(it, rest, trouble)
 

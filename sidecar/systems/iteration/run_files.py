@@ -61,11 +61,13 @@ class UserHooks:
         facts: Mapping[str, str],
         tell: Callable[[HookRan], None],
     ) -> str:
-        told = {f"SUPERVISOR_RUN_{fact.upper()}": _variable_value(value) for fact, value in facts.items()}
+        variables = {
+            f"SUPERVISOR_RUN_{fact.upper()}": _variable_value(value) for fact, value in facts.items()
+        }
         ended = await processes.run_process(
             command,
             cwd=facts["project"],
-            environment={**self._environment, **told},
+            environment={**self._environment, **variables},
             seconds=seconds,
             keep=HOOK_OUTPUT_KEPT,
         )

@@ -1,7 +1,7 @@
 """Holds a bug council on the task at work: of five workers at once, or of one agent that takes their places.
 
 Each worker is in a copy of its own of the project, with its history; what it writes there is dropped. No text
-of one member reaches another. One that fails is left out and told; a decision needs three. With
+of one member reaches another. One that fails is left out with the reason; a decision needs three. With
 `loop.max_cents`, a member begins only if its estimate fits into what is left beside those at work. Where no
 price is known, what others have cost by their own word counts alone.
 """
@@ -52,7 +52,7 @@ TEXT_LENGTH: Final = 4_000
 """Characters kept of each text of an answer."""
 
 Tell = Callable[[CouncilMember, str], None]
-"""Is told how a member gets on, in one line each time."""
+"""Hears how a member gets on, in one line each time."""
 MemberTasks = Mapping[CouncilMember, WorkerTask[CouncilAnswer]]
 
 log = logging.getLogger(__name__)
@@ -83,22 +83,22 @@ class LoopCouncils:
     # --- one agent in turn ---
 
     def prompt_in_turn(self, session: Session) -> str:
-        """Return what an agent is told that takes the places of the missing members: the case once."""
+        """Return the prompt of an agent that takes the places of the missing members: the case once."""
         loop = self.open_council(session)
         texts = (f"[{one}]\n{self._read(one)[1]}" for one in missing_members(loop))
         return self._fill(session, loop, "\n\n".join(texts))
 
     def submit(self, session: Session, proposal: CouncilProposal) -> Loop:
-        """Add what a perspective found, instead of an earlier proposal of it; decide when all were heard."""
+        """Add what a perspective found, instead of an earlier proposal of it; decide when all are in."""
         self._states.check_free(session.key)
         loop = self.open_council(session)
         proposal = clean_proposal(proposal, self._services.gates.mask(session))
         others = tuple(one for one in loop.proposals if one.member is not proposal.member)
         loop = replace(loop, proposals=(*others, proposal))
-        heard = LoopCouncil(task=loop.task, member=proposal.member, confidence=proposal.confidence)
+        event = LoopCouncil(task=loop.task, member=proposal.member, confidence=proposal.confidence)
         if missing_members(loop):
-            return self._states.save(session, loop, heard)
-        return self._decide(session, loop, heard)
+            return self._states.save(session, loop, event)
+        return self._decide(session, loop, event)
 
     # --- workers ---
 
@@ -137,7 +137,7 @@ class LoopCouncils:
 
     # --- parts ---
 
-    def _decide(self, session: Session, loop: Loop, *heard: LoopCouncil) -> Loop:
+    def _decide(self, session: Session, loop: Loop, *events: LoopCouncil) -> Loop:
         """Weigh the proposals; files that they name are looked up in the project."""
         named = paths_to_check(loop.proposals)
         parts = [named[at : at + NAMED_PATHS] for at in range(0, len(named), NAMED_PATHS)]
@@ -145,8 +145,8 @@ class LoopCouncils:
         absent = {path for part in parts for path in workspace.absent(session.project, part)}
         there = tuple(path for path in named if path not in absent)
         decided = decide_council(loop.proposals, replace(facts, files=there))
-        told = LoopCouncil(task=loop.task, winner=decided.winner, fix=decided.recommended_fix)
-        return self._states.save(session, accept_decision(loop, decided), *heard, told)
+        event = LoopCouncil(task=loop.task, winner=decided.winner, fix=decided.recommended_fix)
+        return self._states.save(session, accept_decision(loop, decided), *events, event)
 
     def _tasks(self, session: Session, loop: Loop, model: str) -> MemberTasks:
         """Return what each member is asked."""
@@ -184,8 +184,8 @@ class LoopCouncils:
 
 def missing_members(loop: Loop) -> tuple[CouncilMember, ...]:
     """Return the perspectives without a proposal."""
-    heard = {one.member for one in loop.proposals}
-    return tuple(member for member in CouncilMember if member not in heard)
+    submitted = {one.member for one in loop.proposals}
+    return tuple(member for member in CouncilMember if member not in submitted)
 
 
 @dataclass(kw_only=True)

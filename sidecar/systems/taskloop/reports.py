@@ -30,7 +30,7 @@ from sidecar.systems.taskloop.policy.work import TaskWork
 from sidecar.systems.taskloop.ports import LoopServices
 
 RUN_KINDS: Final = frozenset((Kind.TESTS, Kind.TYPES, Kind.LINT, Kind.SECURITY, Kind.COVERAGE, Kind.CHECK))
-ERRORS_TOLD: Final = 5
+ERRORS_SHOWN: Final = 5
 ERROR_LENGTH: Final = 300
 NAMED: Final = 50
 """Files and findings of one report that are kept."""
@@ -57,7 +57,7 @@ def choose_gates(offered: Sequence[Gate], settings: Settings) -> dict[str, bool]
         if gate.kind not in REMOTE_GATE_KINDS and (required or gate.kind in RUN_KINDS):
             chosen[gate.id] = required
     if blocked := [gate.id for gate in offered if chosen.get(gate.id) and not gate.approved]:
-        raise LoopOrderError("loop-not-approved", gates=", ".join(blocked[:ERRORS_TOLD]))
+        raise LoopOrderError("loop-not-approved", gates=", ".join(blocked[:ERRORS_SHOWN]))
     return chosen
 
 
@@ -164,8 +164,8 @@ def build_gate_result(run: GateRun, tree: str, settings: Settings, *, required: 
     )
     if verdict not in {GateVerdict.FAIL, GateVerdict.HALT}:
         return result
-    lines = run.failures or tuple(filter(None, run.output.splitlines()[-ERRORS_TOLD:]))
-    errors = tuple(clean_line(line, ERROR_LENGTH) for line in lines[:ERRORS_TOLD])
+    lines = run.failures or tuple(filter(None, run.output.splitlines()[-ERRORS_SHOWN:]))
+    errors = tuple(clean_line(line, ERROR_LENGTH) for line in lines[:ERRORS_SHOWN])
     more = max(0, max(len(run.failing), len(lines)) - len(errors))
     return replace(result, errors=errors, more=more, failing=run.failing[:NAMED])
 

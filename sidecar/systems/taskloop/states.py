@@ -114,7 +114,7 @@ KEPT: Final = 20
 """Checkpoints of a session; of more, the oldest go."""
 KEPT_FAILURES: Final = 10
 WORD_LENGTH: Final = 8
-CONFLICTS_TOLD: Final = 5
+CONFLICTS_SHOWN: Final = 5
 ENDED_STATUSES: Final = (TaskStatus.COMPLETED, TaskStatus.FAILED)
 """What a report alone makes of a task."""
 
@@ -148,8 +148,8 @@ class LoopCheckpoints:
             saved = await self._trees.save(session.project, self._states.environment(session))
             loop, text = self._states.of(session.key), self._states.mask(session, description)
             made = self._make(loop, text, saved)
-            told = LoopCheckpointed(checkpoint=made.id, done="saved", description=text, tree=True)
-            self._save_with(session, loop, made, told)
+            event = LoopCheckpointed(checkpoint=made.id, done="saved", description=text, tree=True)
+            self._save_with(session, loop, made, event)
         return made
 
     async def restore(self, session: Session, ident: str, word: str = "") -> Restore:
@@ -166,16 +166,16 @@ class LoopCheckpoints:
             loop = self._states.of(session.key)
             present = self._make(loop, f"before restoring {found.id}", done.present)
             self._restore_statuses(session, found, loop)
-            told = LoopCheckpointed(checkpoint=found.id, done="restored", tree=True, kept=present.id)
+            event = LoopCheckpointed(checkpoint=found.id, done="restored", tree=True, kept=present.id)
             back = loop if found.loop is None else restore_loop(loop, found.loop)
-            self._save_with(session, back, present, told)
+            self._save_with(session, back, present, event)
         return replace(shown, kept=present.id, tree=done)
 
     async def _show(self, session: Session, found: LoopCheckpoint) -> Restore:
         environment = self._states.environment(session)
         difference = await self._trees.difference(session.project, environment, found.tree)
         if difference.conflicts:
-            raise CheckpointError("; ".join(difference.conflicts[:CONFLICTS_TOLD]))
+            raise CheckpointError("; ".join(difference.conflicts[:CONFLICTS_SHOWN]))
         digest = await self._services.shared.workspace.fingerprint(session.project, environment)
         word = hashlib.sha256(f"{found.id}\0{found.tree}\0{digest}".encode()).hexdigest()[:WORD_LENGTH]
         diffs = build_file_diffs(difference.changes, self._services.gates.mask(session))
@@ -202,8 +202,8 @@ class LoopCheckpoints:
             statuses=tuple((task.id, task.status.value) for task in tasks),
         )
 
-    def _save_with(self, session: Session, loop: Loop, made: LoopCheckpoint, told: LoopCheckpointed) -> None:
-        self._states.save(session, replace(loop, checkpoints=(*loop.checkpoints, made)[-KEPT:]), told)
+    def _save_with(self, session: Session, loop: Loop, made: LoopCheckpoint, event: LoopCheckpointed) -> None:
+        self._states.save(session, replace(loop, checkpoints=(*loop.checkpoints, made)[-KEPT:]), event)
 
     def _find(self, loop: Loop, ident: str) -> LoopCheckpoint:
         known = {one.id: one for one in loop.checkpoints}

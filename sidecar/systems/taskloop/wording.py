@@ -14,7 +14,7 @@ from sidecar.rubric.texts import Texts
 from sidecar.systems.taskloop.policy.loop import Action, Report, Ruling
 from sidecar.systems.taskloop.policy.work import TaskWork
 
-TRIED_TOLD: Final = 5
+TRIED_SHOWN: Final = 5
 NAMED: Final = 10
 TERSE: Final = 160
 """Characters of one failure in the list of what was tried."""
@@ -93,7 +93,7 @@ class LoopWords:
                 summary=one.summary[:TERSE] or "-",
                 failed="; ".join((*one.gates_failed, *one.errors))[:TERSE] or "-",
             )
-            for one in loop.own_failures[-TRIED_TOLD:]
+            for one in loop.own_failures[-TRIED_SHOWN:]
         ]
 
     def tried(self, loop: Loop) -> str:

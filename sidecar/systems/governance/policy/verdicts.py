@@ -93,7 +93,7 @@ def plan_faults(plan: Plan) -> tuple[str, ...]:
     return ()
 
 
-TOLD: Final = 5
+POINTS_SHOWN: Final = 5
 """Points that a message names; the payload holds all."""
 ONLY, NEVER = "only", "never"
 
@@ -132,8 +132,8 @@ def check_bounds(
 ) -> None:
     """Raise TroubleError where a changed file belongs to no task, or is forbidden by a rule of the user's."""
     numbers = {str(number) for number in range(1, len(plan.tasks) + 1)}
-    told = {file.path.removeprefix("./") for file in answer.files if file.task_ref.strip("# ") in numbers}
-    if beyond := [path for path in paths if path not in told]:
+    listed = {file.path.removeprefix("./") for file in answer.files if file.task_ref.strip("# ") in numbers}
+    if beyond := [path for path in paths if path not in listed]:
         raise TroubleError(ErrorType.RULE_VIOLATION, "beyond-tasks", files=", ".join(beyond))
     for rule in rules:
         word, *globs = rule.split() or [""]
@@ -205,9 +205,9 @@ def rule_on_review(
         return review, TroubleError(ErrorType.PERSON_ASKED, "ask-review")
     if approved:
         return review, None
-    told = "; ".join(issue.description for issue in (major or issues)[:TOLD])
+    named = "; ".join(issue.description for issue in (major or issues)[:POINTS_SHOWN])
     return review, TroubleError(
-        ErrorType.MAJOR_ISSUE, "rejected", issues=told or "the reviewer gives no reason"
+        ErrorType.MAJOR_ISSUE, "rejected", issues=named or "the reviewer gives no reason"
     )
 
 
@@ -242,11 +242,13 @@ def rule_on_tests(
         failed.append("the agent that tested says that it failed")
     if word == "EVIDENCE_UNAVAILABLE":
         unseen.append("what the agent that tested was to find out: it could not")
-    why = "; ".join(unseen[:TOLD])
+    why = "; ".join(unseen[:POINTS_SHOWN])
     result: forms.TestingResult = "FAILED" if failed else "EVIDENCE_UNAVAILABLE" if unseen else "PASSED"
     trouble = None
     if failed:
-        trouble = TroubleError(ErrorType.FAILED_CLAUSE, "tests-failed", failed="; ".join(failed[:TOLD]))
+        trouble = TroubleError(
+            ErrorType.FAILED_CLAUSE, "tests-failed", failed="; ".join(failed[:POINTS_SHOWN])
+        )
     elif unseen:
         trouble = TroubleError(ErrorType.EVIDENCE_UNAVAILABLE, "no-evidence", unseen=why)
     rule = forms.RuleResult(Rule.EVIDENCE, not unseen, why or "each clause and each check has evidence")

@@ -188,7 +188,7 @@ def check_order(work: Work, phase: GovernedPhase) -> None:
 def decide(
     work: Work, rules: ModeRules, said: forms.ConductInput
 ) -> tuple[forms.Decision, TroubleError | None]:
-    """Return what becomes of the change, and what is to be told. `said`: what the caller believes of it."""
+    """Return what becomes of the change, and the trouble with it. `said`: what the caller believes of it."""
     reviewed = work.review.result if work.review else None
     tested = work.testing.result if work.testing else None
     known = {"review_result": reviewed, "test_result": tested, "iteration_count": work.iteration}
@@ -204,7 +204,7 @@ def decide(
     if work.iteration >= most + work.extra:
         return "STOP", TroubleError(ErrorType.ITERATION_OVERFLOW, "overflow", iteration=str(work.iteration))
     if work.review and reviewed == "REJECTED":
-        told = "; ".join(issue.description for issue in work.review.issues)
-        return "ITERATE", TroubleError(ErrorType.MAJOR_ISSUE, "rejected", issues=told)
+        named = "; ".join(issue.description for issue in work.review.issues)
+        return "ITERATE", TroubleError(ErrorType.MAJOR_ISSUE, "rejected", issues=named)
     failed = "; ".join(work.testing.failed_clauses) if work.testing else "nothing was tested"
     return "ITERATE", TroubleError(ErrorType.FAILED_CLAUSE, "tests-failed", failed=failed)

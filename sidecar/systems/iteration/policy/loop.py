@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal
 
 from msgspec.structs import replace
 
@@ -34,6 +34,9 @@ COMMIT_SUBJECT_LENGTH: Final = 72
 HOOKED_TASKS_LIMIT: Final = 20
 """Completed tasks of one iteration for which the user's hook runs; each run takes time."""
 
+
+RunOutcome = Literal["agent-failed", "broken", "exhausted", "paused", "waiting"]
+"""Ends at which the goal is not achieved: "waiting" for its user, "broken" where sidecar or state failed."""
 
 # --- how it begins ------------------------------------------------------------------------------------------
 
@@ -184,20 +187,17 @@ def run_end_after_stop(ruled: StopDecision, now: RunStatus, allowed: int, count:
         if next_agent_number(now) <= allowed:
             return None
         detail = f"{allowed} of {allowed} iterations; still missing: {now.last_reason}"
-        return RunFinished(
-            outcome="exhausted", detail=detail, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count
-        )
+        return run_ended("exhausted", detail, count)
     gone = now.status in (None, GoalStatus.CLEARED)  # whatever the stop was taken for without a goal
     outcome = (now.status or GoalStatus.CLEARED).value if gone or ruled.decision != "rest" else ruled.reason
     detail = ruled.detail or ruled.note
     return RunFinished(outcome=outcome, detail=detail, exit_code=now.exit_code, iterations=count)
 
 
-def unusable_agent_end(trouble: str, count: int) -> RunFinished:
-    """Return the end of a run whose agent cannot start or does not understand its command line."""
-    return RunFinished(
-        outcome="agent-failed", detail=trouble, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count
-    )
+def run_ended(outcome: RunOutcome, detail: str, count: int) -> RunFinished:
+    """Return an end at which the goal is not achieved. `count`: agents of this call."""
+    code = ExitCode.NOT_ACHIEVED.value
+    return RunFinished(outcome=outcome, detail=detail, exit_code=code, iterations=count)
 
 
 def run_end_after_failure(trouble: str, failures: int, count: int) -> RunFinished | None:
@@ -205,32 +205,18 @@ def run_end_after_failure(trouble: str, failures: int, count: int) -> RunFinishe
     if failures < MAX_AGENT_FAILURES:
         return None
     detail = f"{failures} agents in a row failed, the last one so: {trouble}"
-    return RunFinished(
-        outcome="agent-failed", detail=detail, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count
-    )
+    return run_ended("agent-failed", detail, count)
 
 
 def paused_run_end(session: str, count: int) -> RunFinished:
     """Return the end of a run whose user wanted it to pause after an iteration."""
     detail = f"as you wanted; go on with it: --session {session}"
-    return RunFinished(
-        outcome="paused", detail=detail, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count
-    )
+    return run_ended("paused", detail, count)
 
 
 def lets_others_finish(ended: RunFinished) -> bool:
     """Whether agents that are still at work may finish, and be judged, though the run ends so."""
     return ended.outcome == GoalStatus.PAUSED.value
-
-
-def waiting_run_end(why: str, count: int) -> RunFinished:
-    """Return the end of a run that only its user can let go on."""
-    return RunFinished(outcome="waiting", detail=why, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count)
-
-
-def broken_run_end(why: str, count: int) -> RunFinished:
-    """Return the end of a run whose sidecar or state failed in the middle."""
-    return RunFinished(outcome="broken", detail=why, exit_code=ExitCode.NOT_ACHIEVED.value, iterations=count)
 
 
 def moved_tasks(before: Journal, now: Journal) -> tuple[str, ...]:
