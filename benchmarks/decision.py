@@ -10,9 +10,8 @@ from typing import Final
 import msgspec
 from measure import Figure, Report, in_turn, rounds
 
-from sidecar.kernel.effects import Continue, Effect, ReadProjectState, ReadTurn, Rest
+from sidecar.kernel.effects import Continue, Effect, Inquiry, ReadProjectState, ReadTurn, Rest
 from sidecar.kernel.events import AgentStopped, Fact, ProjectState, TurnRead
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings

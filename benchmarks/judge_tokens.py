@@ -28,9 +28,8 @@ import msgspec
 
 from sidecar.judging.backends.prompt import CASE_LIMIT, build_judge_prompt
 from sidecar.judging.backends.tokens import estimate_tokens
-from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.effects import JudgeCase
-from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.kernel.evidence import Evidence, EvidenceStrength, FileDiff, Source
 from sidecar.rubric.reader import RubricFiles
 
 TEXTS: Final = Path(__file__).parents[1] / "rubric"

@@ -25,7 +25,7 @@ from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.old_checks import ScratchChecks
 from sidecar.evidence.tree.workspace import GitWorkspace
-from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import CheckComparison, Gate, GateRun, Kind, Outcome
 
 ROUNDS: Final = 10

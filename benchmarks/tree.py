@@ -17,7 +17,7 @@ from msgspec import Struct
 from stage import Unfit
 
 from sidecar.evidence.tree.workspace import GitWorkspace
-from sidecar.kernel.changes import ProjectChanges
+from sidecar.kernel.evidence import ProjectChanges
 
 FOLDERS: Final = 2_500
 EACH: Final = 20

@@ -32,14 +32,13 @@ from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, JudgeCase, Rest, RestReason
 from sidecar.kernel.events import AgentStopped, CommandTyped, JudgeAnswered
-from sidecar.kernel.evidence import Evidence, Source
+from sidecar.kernel.evidence import Abstain, Evidence, Judgement, Source
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.orders import GoalTerms, goal_order
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
-from sidecar.kernel.verdict import Abstain, Judgement
 from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.log_readings import DailySpending, StopHistory, read_record

@@ -21,12 +21,12 @@ from sidecar.judging.backends.prompt import build_judge_prompt
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import JudgeCase, RestReason
 from sidecar.kernel.events import JudgeAnswered, ProjectState
+from sidecar.kernel.evidence import Complete, Gap, Incomplete, Judgement, Met, Verdict
 from sidecar.kernel.rubric import Criterion, Rubric
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import CONTINUE_DECISION, EvaluatedStop, GroundTruth, LabelledStop
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
-from sidecar.kernel.verdict import Complete, Gap, Incomplete, Judgement, Met, Verdict
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.shell.line import parse_simple_commands
 from sidecar.systems.supervision.evaluation import evaluate_stops

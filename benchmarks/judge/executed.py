@@ -42,10 +42,10 @@ from sidecar.evidence.proof.check_files import find_product_marks
 from sidecar.evidence.proof.old_checks import ScratchChecks
 from sidecar.evidence.proof.policy import rate_comparison
 from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.kernel.effects import UNSEEN_PROJECT
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
 from sidecar.kernel.goal import Goal
-from sidecar.kernel.inquiry import UNSEEN_PROJECT
 from sidecar.kernel.stop_history import LabelledStop
 
 WANTED: Final = {"work-done": 42, "false-complete": 46, "goal-unmet": 16, "error-walked-away": 16}

@@ -25,8 +25,8 @@ from msgspec.structs import replace
 
 from judge import mix, plots
 from judge.by_hand import tell
-from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.events import BackgroundActivity
+from sidecar.kernel.evidence import RepositoryState
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.stop_history import GroundTruth, LabelledStop
 

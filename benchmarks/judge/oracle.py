@@ -13,12 +13,21 @@ from typing import Final
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.events import JudgeAnswered
-from sidecar.kernel.evidence import Source
+from sidecar.kernel.evidence import (
+    Abstain,
+    Complete,
+    Gap,
+    Incomplete,
+    Judgement,
+    Met,
+    Source,
+    Verdict,
+    Waiting,
+)
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import EvaluatedStop, GroundTruth, LabelledStop
-from sidecar.kernel.verdict import Abstain, Complete, Gap, Incomplete, Judgement, Met, Verdict, Waiting
 from sidecar.systems.supervision.evaluation import EvaluationOptions, evaluate_stops
 
 SURE: Final = 0.95

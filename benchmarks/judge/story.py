@@ -13,10 +13,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sidecar.kernel.changes import FileDiff
+from sidecar.kernel.effects import UNSEEN_PROJECT
 from sidecar.kernel.events import ProjectState
+from sidecar.kernel.evidence import FileDiff
 from sidecar.kernel.gate import AvailableGates, Gate, GateOrigin, GateRun, Kind, Outcome
-from sidecar.kernel.inquiry import UNSEEN_PROJECT
 from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
 from sidecar.platform.shell import line as shell
 

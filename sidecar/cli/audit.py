@@ -14,9 +14,9 @@ import click
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json, echo_json_text, local_time
-from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.governance import ContextLock
-from sidecar.kernel.log import LoggedEvent
+from sidecar.kernel.log import AuditEntry, LoggedEvent
+from sidecar.kernel.settings import Mode
 from sidecar.kernel.text import clean_line
 from sidecar.platform.files import write_whole
 from sidecar.platform.paths import user_paths
@@ -24,7 +24,7 @@ from sidecar.platform.process_table import ProcessTable
 from sidecar.systems.governance.audit import audit_line
 from sidecar.systems.governance.locks import BROKEN, RELEASED, SHELL, Locks
 from sidecar.systems.governance.policy.chain import verify_export
-from sidecar.systems.supervision.policy.origins import describe_processes
+from sidecar.systems.supervision.policy.orders import describe_processes
 from sidecar.wiring.headless import build_locks
 from sidecar.wiring.platform import build_platform
 

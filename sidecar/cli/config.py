@@ -12,7 +12,7 @@ import msgspec
 
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.printing import echo, echo_json
-from sidecar.kernel.held_edits import HeldEdit
+from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.settings import Settings
 from sidecar.platform import files
 from sidecar.platform.client import SidecarClient

@@ -40,7 +40,7 @@ from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import unblocking_command, user_paths
 from sidecar.systems.supervision.messages import MessageFiles
 from sidecar.systems.supervision.people import SessionReport, SessionSelector
-from sidecar.systems.supervision.policy.commands import switch_on_command
+from sidecar.systems.supervision.policy.orders import switch_on_command
 
 
 @click.command()

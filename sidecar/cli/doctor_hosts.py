@@ -32,7 +32,7 @@ from sidecar.hosts.claude_code.plugin import (
 )
 from sidecar.hosts.opencode import plugin_file
 from sidecar.hosts.opencode.plugin_file import FILE_LIMIT, identify_plugin_file
-from sidecar.kernel.structs import read_json
+from sidecar.kernel.decoding import read_json
 from sidecar.platform.files import UnusableFileError, read_whole
 from sidecar.platform.installation import HostError
 from sidecar.platform.paths import user_paths

@@ -19,8 +19,8 @@ from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.signals import INTERRUPTED_CODE
 from sidecar.evidence.gates.approvals import TypedCatalog
-from sidecar.kernel.audit import Mode
 from sidecar.kernel.governance import AnalyzeInput, ErrorAction, GovernedPhase, ImplementInput, ReviewInput
+from sidecar.kernel.settings import Mode
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.files import write_whole
 from sidecar.platform.paths import user_paths

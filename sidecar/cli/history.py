@@ -29,8 +29,7 @@ from sidecar.platform.log_readings import DAY_S, StopHistory
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
 from sidecar.servers.methods import EventsPage, EventsRequest
-from sidecar.systems.supervision.decisions import read_decisions, worker_spending
-from sidecar.systems.supervision.explaining import find_replay
+from sidecar.systems.supervision.decisions import find_replay, read_decisions, worker_spending
 from sidecar.systems.supervision.policy.decision_story import Story, StoryStep, tell_decision
 from sidecar.systems.supervision.policy.history import GROUPINGS, Decision, check_figures, stop_figures
 

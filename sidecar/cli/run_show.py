@@ -29,7 +29,7 @@ from sidecar.kernel.runs import (
     TaskCompleted,
 )
 from sidecar.kernel.text import clean_line, counted, escape_unprintable
-from sidecar.systems.supervision.policy.journal_lines import StyledLine, journal_lines
+from sidecar.systems.supervision.policy.journal import StyledLine, journal_lines
 
 SHOWN_LENGTH = 160
 """Characters shown of one line of untrusted text."""

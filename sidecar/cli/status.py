@@ -17,9 +17,9 @@ from sidecar.kernel.goal import Spending
 from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.text import counted, escape_unprintable, escape_unprintable_lines
 from sidecar.systems.supervision.people import SessionReport, SessionSummary
-from sidecar.systems.supervision.policy.activity import describe_age
-from sidecar.systems.supervision.policy.commands import switch_on_command
-from sidecar.systems.supervision.policy.journal_lines import journal_lines
+from sidecar.systems.supervision.policy.journal import journal_lines
+from sidecar.systems.supervision.policy.orders import switch_on_command
+from sidecar.systems.supervision.policy.sessions import describe_age
 
 MOST_OTHERS: Final = 10
 """Other sessions that are shown."""

@@ -74,7 +74,7 @@ def _judging(key: SessionKey) -> str:
     """Return what is done for the session's stop, "" where none is judged or nobody can say."""
     from sidecar.platform.client import SidecarClient, SidecarError  # noqa: PLC0415 - most lines need neither
     from sidecar.systems.supervision.people import SessionReport, SessionSelector  # noqa: PLC0415
-    from sidecar.systems.supervision.policy.activity import describe_age  # noqa: PLC0415
+    from sidecar.systems.supervision.policy.sessions import describe_age  # noqa: PLC0415
 
     asked = SessionSelector(session=key.id, host=key.host)
     try:

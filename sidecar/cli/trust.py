@@ -25,7 +25,7 @@ from sidecar.evidence.gates.approvals import (
     truncate_approval_text,
 )
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, AvailableGates, Gate, GateOrigin
-from sidecar.kernel.held_edits import HeldEdit
+from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.text import escape_unencodable, escape_unprintable, escape_unprintable_lines
 from sidecar.systems.supervision.people import HeldEditsRequest
 

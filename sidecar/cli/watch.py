@@ -33,8 +33,8 @@ from sidecar.platform.paths import user_paths
 from sidecar.servers.page.door import PageAddress, PageRequest
 from sidecar.servers.page.markup import fill
 from sidecar.systems.supervision.people import SessionReport, SessionSelector, SessionSummary
-from sidecar.systems.supervision.policy.activity import describe_age
-from sidecar.systems.supervision.policy.journal_lines import StyledLine, journal_lines, note_lines
+from sidecar.systems.supervision.policy.journal import StyledLine, journal_lines, note_lines
+from sidecar.systems.supervision.policy.sessions import describe_age
 
 REFRESH_S: Final = 1.0
 NO_SCREEN: Final = ("", "dumb")

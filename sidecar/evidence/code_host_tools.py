@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.structs import read_json
+from sidecar.kernel.decoding import read_json
 from sidecar.kernel.text import clean_line
 from sidecar.platform import processes
 

@@ -18,7 +18,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.changes import FileChange, FileDiff, ProjectChanges
+from sidecar.kernel.evidence import FileChange, FileDiff, ProjectChanges
 
 # --- Classifying files by name ------------------------------------------------------------------------------
 # Source files come first, because they hold what the user asked for; then tests, which show what was

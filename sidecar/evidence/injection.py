@@ -23,9 +23,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.kernel.evidence import Evidence, EvidenceStrength, FileDiff, Source
 from sidecar.kernel.gate import GateRun
 from sidecar.kernel.turn import ToolAction, ToolCall, Turn
 from sidecar.platform.data import load_data

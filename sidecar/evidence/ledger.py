@@ -15,9 +15,16 @@ from sidecar.evidence.gates.policy import new_gate_failures, proven_gate_kinds
 from sidecar.evidence.injection import find_injections
 from sidecar.evidence.own_calls import WeighedCall, select_calls_to_show, weigh_calls
 from sidecar.evidence.proof.policy import describe_finding
-from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.evidence import Claim, ClaimStatus, Evidence, EvidenceStrength, FindingSeverity, Source
+from sidecar.kernel.evidence import (
+    Claim,
+    ClaimStatus,
+    Evidence,
+    EvidenceStrength,
+    FindingSeverity,
+    RepositoryState,
+    Source,
+)
 from sidecar.kernel.gate import GateRun, Outcome
 from sidecar.kernel.goal import GateBaseline
 from sidecar.kernel.text import clean_line, counted

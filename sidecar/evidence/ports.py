@@ -10,9 +10,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
 from sidecar.kernel.effects import Wanted
 from sidecar.kernel.errors import ToolRuleError
+from sidecar.kernel.evidence import FileBaseline, ProjectChanges, RepositoryState
 from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateRun, Kind
 from sidecar.kernel.session import Environment
 from sidecar.platform.services import PlatformServices

@@ -22,8 +22,8 @@ from msgspec.structs import replace
 
 from sidecar.hosts.ports import AgentResult
 from sidecar.hosts.streams import AnyStream
+from sidecar.kernel.decoding import read_json
 from sidecar.kernel.runs import MCP_SERVER_NAME
-from sidecar.kernel.structs import read_json
 from sidecar.kernel.text import last_characters, one_printable_line, strip_control_codes
 from sidecar.platform import processes
 from sidecar.platform.data import load_data

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 from msgspec import Raw
 
+from sidecar.kernel.decoding import UNREADABLE, decode_repaired
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.structs import UNREADABLE, decode_repaired
 from sidecar.kernel.text import (
     clean_line,
     clean_text,

@@ -18,8 +18,8 @@ from msgspec import Raw, Struct
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.messages import describe_host_error
 from sidecar.hosts.shared import try_decode
-from sidecar.kernel.models import token_count_or_zero
-from sidecar.kernel.structs import read_json
+from sidecar.kernel.decoding import read_json
+from sidecar.kernel.settings import token_count_or_zero
 from sidecar.kernel.text import clean_line, last_characters, one_printable_line, strip_control_codes
 from sidecar.platform import processes
 from sidecar.platform.data import load_data

@@ -10,13 +10,12 @@ from typing import TypeVar
 from msgspec import Struct, field
 
 from sidecar.judging.ports import Judge
-from sidecar.kernel import budget
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.evidence import Incomplete
 from sidecar.kernel.masking import SecretMask, mask_case
-from sidecar.kernel.session import Environment
+from sidecar.kernel.session import Environment, reached_daily_limit
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.verdict import Incomplete
 from sidecar.platform.log_readings import DailySpending
 
 DEFAULT_CONCURRENCY = 4
@@ -74,7 +73,7 @@ class JudgeAccess(Struct, frozen=True, kw_only=True):
         """Ask the judge once about this case, unless today's limit is reached; add the result to `asked`."""
         asked.asked = True
         spent = self.spending.today() if self.spending is not None else None
-        if spent is not None and (why := budget.reached_daily_limit(spent, self.settings)):
+        if spent is not None and (why := reached_daily_limit(spent, self.settings)):
             failed = JudgeFailed(f"the daily limit of judging is reached: {why}")
             asked.hear(failed)
             return failed

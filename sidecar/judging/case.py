@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sidecar.kernel.effects import JudgeCase
-from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.effects import Inquiry, JudgeCase
 from sidecar.rubric.conventions import applicable_rubric
 
 MESSAGE_LIMIT: Final = 24_000

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-from sidecar.kernel.changes import FileDiff
+from sidecar.kernel.evidence import FileDiff
 
 
 class GoalSubject(StrEnum):

@@ -32,9 +32,19 @@ from sidecar.judging.subject import (
     only_prose_changed,
 )
 from sidecar.kernel.effects import JudgeCase
-from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.kernel.evidence import (
+    Abstain,
+    Complete,
+    Evidence,
+    EvidenceStrength,
+    Gap,
+    Impossible,
+    Incomplete,
+    Met,
+    Source,
+    Verdict,
+)
 from sidecar.kernel.rubric import Severity
-from sidecar.kernel.verdict import Abstain, Complete, Gap, Impossible, Incomplete, Met, Verdict
 
 MIN_CONFIDENCE: Final = 0.5
 """Least confidence of a verdict that counts if a goal is set."""

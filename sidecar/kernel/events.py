@@ -7,14 +7,12 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from sidecar.kernel.changes import FileDiff, RepositoryState
-from sidecar.kernel.evidence import IntegrityFinding
+from sidecar.kernel.evidence import FileDiff, IntegrityFinding, Judgement, RepositoryState
 from sidecar.kernel.gate import AvailableGates, CheckComparison, GateRun
 from sidecar.kernel.orders import Order
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
-from sidecar.kernel.verdict import Judgement
 
 
 class SessionOrigin(StrEnum):

@@ -1,4 +1,4 @@
-"""Evidence of a stop: numbered facts with a source. Only these count (law 2).
+"""What is true at a stop: numbered facts with a source (law 2), changes of files, and a judge's verdict.
 
 Claims, changes to the checks and missing work, which are derived from facts, are here too.
 """
@@ -6,8 +6,9 @@ Claims, changes to the checks and missing work, which are derived from facts, ar
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated, Final
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from sidecar.kernel.gate import Kind
 
@@ -192,3 +193,206 @@ class MissingWork(Struct, frozen=True, kw_only=True):
     def reason(self) -> str:
         """The missing points in one line."""
         return "; ".join(self.missing)[:500]
+
+
+# --- Changes to a project between two points in time --------------------------------------------------------
+
+
+TEXT_LIMIT: Final = 512 << 10
+"""Maximum bytes read of one file."""
+TOO_BIG_REASON: Final = f"it is bigger than {TEXT_LIMIT >> 10} KiB"
+
+
+class FileContent(Struct, frozen=True):
+    """The content of a file: its text, or the reason why there is none."""
+
+    text: str | None = None
+    unread: str = ""
+
+
+def decode_file_content(content: bytes) -> FileContent:
+    """Decode a content as text, if it is text and not too big."""
+    if len(content) > TEXT_LIMIT:
+        return FileContent(unread=TOO_BIG_REASON)
+    if b"\0" in content:
+        return FileContent(unread="it is no text")
+    return FileContent(text=content.decode("utf-8", "replace"))
+
+
+class FileBaseline(Struct, frozen=True, kw_only=True):
+    """A state of a project's files with which later states are compared.
+
+    `tree` is the fingerprint of the files. `snapshot` is the workspace's name for the stored copy, "" where
+    nothing could be stored (`unseen` says why). `head` is the checked-out commit, "" where there is none.
+    """
+
+    tree: str = ""
+    snapshot: str = ""
+    head: str = ""
+    unseen: str = ""
+
+
+class FileChange(Struct, frozen=True, kw_only=True):
+    """One changed file.
+
+    `path` is relative to the project, with `/`; bytes that are not UTF-8 appear as surrogates. `before` and
+    `after` are the whole text, None where the file did not or does not exist, is not text, or is too big
+    (`unread` says which). `old_path` is the path before a move. `link`: it is a symbolic link now, and
+    `after` is where it leads.
+    """
+
+    path: str
+    old_path: str = ""
+    before: str | None = None
+    after: str | None = None
+    unread: str = ""
+    link: bool = False
+
+
+class FileDiff(Struct, frozen=True, kw_only=True):
+    """How one file differs from the baseline, for display.
+
+    `added` and `removed` count lines. `hunks` is the unified diff without its header, with secrets masked,
+    cut to 2,000 characters at the end of a line; "" where the file is not text or nothing of it is shown.
+    `told` says why it is not shown, else "".
+    """
+
+    path: str
+    old_path: str = ""
+    added: int = 0
+    removed: int = 0
+    hunks: str = ""
+    told: str = ""
+
+
+class ProjectChanges(Struct, frozen=True, kw_only=True):
+    """All changes since a baseline, ordered by path.
+
+    `tree` is the fingerprint of exactly the files that were compared, "" where none were. `unseen` says why
+    the changes are not completely known.
+    """
+
+    files: tuple[FileChange, ...] = ()
+    tree: str = ""
+    unseen: str = ""
+
+
+class RepositoryState(Struct, frozen=True, kw_only=True):
+    """State of the git repository, from local data only.
+
+    `commits` counts commits since the baseline, None where the baseline had no commit. `ahead` counts commits
+    that the upstream branch, as last fetched, does not have; None where there is no upstream. `dirty` is the
+    number of tracked or untracked files that are not committed, and `uncommitted` are the first of them, by
+    their paths in the repository. `branches` and `tags` are their names, None where they are not known.
+    `old_branches` and `old_tags` are those of commits that the baseline had, where there are newer ones.
+    `unpushed` are the branches of which no remote branch of that name, as last fetched, has the commit.
+    `behind` are the remotes that have the commit checked out on no branch, `on_remote` tells whether one has
+    it. `merging`: a merge has begun and is not committed.
+    """
+
+    head: str = ""
+    branch: str = ""
+    upstream: str = ""
+    remote: bool = False
+    commits: int | None = None
+    ahead: int | None = None
+    dirty: int = 0
+    uncommitted: tuple[str, ...] = ()
+    branches: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    old_branches: tuple[str, ...] = ()
+    old_tags: tuple[str, ...] = ()
+    unpushed: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+    on_remote: bool = True
+    merging: bool = False
+
+
+# --- The judge's answer about one stop: a tagged union that cannot contradict itself ------------------------
+
+
+Confidence = Annotated[float, Meta(ge=0, le=1, description="0 to 1: how sure you are of this verdict")]
+OneLine = Annotated[str, Meta(min_length=1, max_length=1000)]
+EvidenceId = Annotated[str, Meta(pattern=r"^E[0-9]{1,4}$", description="the id of an evidence line")]
+
+
+class Met(Struct, frozen=True, forbid_unknown_fields=True):
+    """One part of what was asked that holds, with the evidence that shows it."""
+
+    criterion: OneLine
+    evidence: Annotated[tuple[EvidenceId, ...], Meta(min_length=1, max_length=50)]
+
+
+class Gap(Struct, frozen=True, forbid_unknown_fields=True):
+    """One point that is missing.
+
+    `criterion` is "goal", "request", or the id of a criterion of the rubric. `evidence` is what shows that it
+    is missing; it may be empty, for often nothing shows what was not done.
+    """
+
+    point: OneLine
+    criterion: Annotated[
+        str, Meta(min_length=1, max_length=64, description='"goal", "request" or the id of a criterion')
+    ]
+    evidence: Annotated[tuple[EvidenceId, ...], Meta(max_length=50)]
+
+
+class Complete(Struct, frozen=True, forbid_unknown_fields=True, tag_field="verdict", tag="complete"):
+    """Every criterion is met, each citing evidence."""
+
+    criteria: Annotated[tuple[Met, ...], Meta(min_length=1, max_length=50)]
+    confidence: Confidence
+
+
+class Incomplete(Struct, frozen=True, forbid_unknown_fields=True, tag_field="verdict", tag="incomplete"):
+    """At least one point is missing."""
+
+    missing: Annotated[tuple[Gap, ...], Meta(min_length=1, max_length=20)]
+    next_step: OneLine
+    confidence: Confidence
+
+
+class Waiting(Struct, frozen=True, forbid_unknown_fields=True, tag_field="verdict", tag="waiting"):
+    """Only the user can answer."""
+
+    question: OneLine
+    confidence: Confidence
+
+
+class Impossible(Struct, frozen=True, forbid_unknown_fields=True, tag_field="verdict", tag="impossible"):
+    """The condition cannot be met by any work in this project."""
+
+    reason: OneLine
+    evidence: Annotated[tuple[EvidenceId, ...], Meta(min_length=1, max_length=50)]
+    confidence: Confidence
+
+
+class Abstain(Struct, frozen=True, forbid_unknown_fields=True, tag_field="verdict", tag="abstain"):
+    """The evidence does not allow a verdict."""
+
+    reason: OneLine
+    confidence: Confidence
+
+
+Verdict = Complete | Incomplete | Waiting | Impossible | Abstain
+
+
+class Answer(Struct, frozen=True, forbid_unknown_fields=True):
+    """The envelope a model fills in: a schema's root must be an object."""
+
+    answer: Verdict
+
+
+class Judgement(Struct, frozen=True, kw_only=True):
+    """A verdict and its cost.
+
+    `backend` and `model` are who gave it. `tokens` counts uncached input plus output, `calls` the requests
+    that were made. `cents` is None where neither the backend nor the settings name a price.
+    """
+
+    verdict: Verdict
+    backend: str
+    model: str = ""
+    tokens: int = 0
+    calls: int = 1
+    cents: float | None = None

@@ -7,7 +7,7 @@ from enum import IntEnum, StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import Outcome
 
 CONDITION_LIMIT = 4000

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
-from sidecar.kernel.audit import Mode
+from sidecar.kernel.settings import Mode
 
 Text = Annotated[str, Meta(max_length=8_000)]
 Pair = Annotated[tuple[int, ...], Meta(min_length=2, max_length=2)]

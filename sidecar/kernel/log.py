@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Raw, Struct
 
-from sidecar.kernel.audit import AuditEntry
 from sidecar.kernel.journal import JournalSummary, Note, Task
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Mode
 from sidecar.kernel.stop_history import RecordedStop
 from sidecar.kernel.text import encode_json
 
@@ -200,6 +200,30 @@ class LoopCheckpointed(Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     description: str = ""
     tree: bool = False
     kept: str = ""
+
+
+class AuditEntry(Struct, frozen=True, kw_only=True, tag="governed"):
+    """One thing that was done under a lock, as an event of the log.
+
+    `tool` is "phase_NAME", "lock" or "answer". `input` and `output` are JSON with secrets masked.
+    `agent` did the work: "worker MODEL", "caller", "person" or "supervisor". `subject` names the
+    change that it is about. `number` counts all entries from 1; `previous` and `digest` chain them.
+    """
+
+    number: int = 0
+    previous: str = ""
+    tool: str
+    lock: str
+    mode: Mode
+    iteration: int = 0
+    agent: str = ""
+    input: Raw = Raw(b"null")
+    output: Raw = Raw(b"null")
+    result: str = ""
+    error: str = ""
+    duration_ms: int = 0
+    subject: str = ""
+    digest: str = ""
 
 
 class StopKept(Struct, frozen=True, kw_only=True, tag="stop-kept"):

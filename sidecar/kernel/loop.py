@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.session import SessionKey
 
 CommandType = Literal["plan", "implement", "bug", "issue"]

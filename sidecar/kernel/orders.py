@@ -14,9 +14,9 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from sidecar.kernel.budget import MAX_CONTINUATIONS, MIN_CONTINUATIONS
 from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.goal import CONDITION_LIMIT
+from sidecar.kernel.session import MAX_CONTINUATIONS, MIN_CONTINUATIONS
 
 CommandName = Literal["goal", "retry", "rubric", "trust", "accept"]
 """The commands that change what is judged; only a person may give them."""

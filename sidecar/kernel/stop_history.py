@@ -7,10 +7,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sidecar.kernel.effects import Continue, Ruling
+from sidecar.kernel.effects import UNSEEN_PROJECT, Continue, Inquiry, Ruling
 from sidecar.kernel.events import BackgroundActivity, Fact, ProjectState
 from sidecar.kernel.gate import GateRun
-from sidecar.kernel.inquiry import UNSEEN_PROJECT, Inquiry
 from sidecar.kernel.turn import Turn
 
 

@@ -28,7 +28,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from sidecar.kernel.changes import FileChange, decode_file_content
+from sidecar.kernel.evidence import FileChange, decode_file_content
 from sidecar.platform.files import (
     OWNER_FOLDER,
     UnusableFileError,

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from sidecar.kernel.answers import SchemaObject
-from sidecar.kernel.models import TokenUsage, token_count_or_zero
+from sidecar.kernel.decoding import SchemaObject
+from sidecar.kernel.settings import TokenUsage, token_count_or_zero
 from sidecar.kernel.text import one_printable_line
 from sidecar.platform.http import FaultError, extract_error_text
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Struct, field
 
-from sidecar.kernel.held_edits import AgentWrites, EditAuthor, EditState
+from sidecar.kernel.rubric import AgentWrites, EditAuthor, EditState
 from sidecar.kernel.turn import FailureHandling
 from sidecar.platform.files import ensure_folder, remove_stale_temporaries, write_whole
 from sidecar.platform.paths import project_digest

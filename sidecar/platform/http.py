@@ -22,8 +22,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from sidecar.kernel.decoding import read_json
 from sidecar.kernel.errors import ServiceError
-from sidecar.kernel.structs import read_json
 from sidecar.kernel.text import one_printable_line
 from sidecar.platform.api_keys import lies_outside_project
 

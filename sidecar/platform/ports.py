@@ -10,12 +10,12 @@ from pathlib import Path
 from threading import RLock
 from typing import Generic, Protocol, TypeVar, cast
 
-from sidecar.kernel.held_edits import AgentWrites, HeldEdit
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter, LoggedEvent
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.orders import Ancestry, Process
+from sidecar.kernel.rubric import AgentWrites, HeldEdit
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.platform.steering import FilesInForce
@@ -171,7 +171,7 @@ class Processes(Protocol):
 
 
 class Steering(FilesInForce, Protocol):
-    """The files that steer Supervisor, and which edits of them count (law 9). See kernel/held_edits.py."""
+    """The files that steer Supervisor, and which edits of them count (law 9). See kernel/rubric.py."""
 
     def settle(self, project: str, writes: AgentWrites, shared: AgentWrites) -> tuple[HeldEdit, ...]:
         """Decide about every edit since the last look; return those that count now and those that wait.

@@ -13,8 +13,8 @@ from typing import Final, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from sidecar.kernel.decoding import decode_repaired
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.structs import decode_repaired
 from sidecar.platform.data import decode_json
 
 LINE_LIMIT: Final = 16 * 1024 * 1024

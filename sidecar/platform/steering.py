@@ -1,7 +1,7 @@
 """The files that steer Supervisor beside rubrics: configuration, approvals, switches, instructions (law 9).
 
 Readers ask for the path that is in force. It is the file itself; while an edit of it waits to be decided, or
-is held, it is a copy of the text before the edit. Which edits count is decided in kernel/held_edits.py.
+is held, it is a copy of the text before the edit. Which edits count is decided in kernel/rubric.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.held_edits import (
+from sidecar.kernel.rubric import (
     AgentWrites,
     EditAuthor,
     EditedText,

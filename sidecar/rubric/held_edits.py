@@ -1,6 +1,6 @@
 """Keeps the rubric text that is in force per project, and holds edits that are not the user's for sure.
 
-What follows from a change is decided in kernel/held_edits.py. `order` are the paths at which the project's
+What follows from a change is decided in kernel/rubric.py. `order` are the paths at which the project's
 rubric may be, the first by precedence first.
 """
 
@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from sidecar.kernel.held_edits import (
+from sidecar.kernel.rubric import (
     AgentWrites,
     EditAuthor,
     EditedText,
     EditState,
     HeldEdit,
+    Rubric,
     accept_held_edit,
     settle_edit,
     text_digest,
 )
-from sidecar.kernel.rubric import Rubric
 from sidecar.platform.held_edits import EditStateFiles, edit_author
 from sidecar.platform.state import Incidents
 from sidecar.rubric.files import is_being_written

@@ -8,8 +8,14 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
-from sidecar.kernel.held_edits import AgentWrites, HeldEdit
-from sidecar.kernel.rubric import ConfigurationContents, Criterion, FlawSeverity, Rubric
+from sidecar.kernel.rubric import (
+    AgentWrites,
+    ConfigurationContents,
+    Criterion,
+    FlawSeverity,
+    HeldEdit,
+    Rubric,
+)
 from sidecar.kernel.session import Environment
 from sidecar.kernel.text import clean_line, counted
 

@@ -49,7 +49,7 @@ from sidecar.rubric.policy import NOTHING_HELD, PROJECT_RUBRIC_PATHS, new_rubric
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sidecar.kernel.held_edits import AgentWrites, EditedText
+    from sidecar.kernel.rubric import AgentWrites, EditedText
     from sidecar.kernel.session import Environment
 
 

@@ -17,13 +17,12 @@ from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from sidecar.hosts.shared import checked_session_id
-from sidecar.kernel import budget
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.log import EventFilter, LoggedEvent, StopKept
 from sidecar.kernel.runs import RUN_HOST, CheckRun, RunStatus, RunStatusQuery, WorkerChange
-from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.session import Session, SessionKey, continuation_budget
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import last_characters
 from sidecar.platform.ports import EventLog
@@ -32,7 +31,7 @@ from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.systems.iteration.journals import RunChecks, RunNote, SessionJournals
 from sidecar.systems.iteration.policy.journal import begin_next_iteration
-from sidecar.systems.supervision.policy.commands import session_exit_code
+from sidecar.systems.supervision.policy.orders import session_exit_code
 
 if TYPE_CHECKING:  # the command line does without
     from sidecar.systems.supervision.gate_requests import SessionChecks
@@ -217,7 +216,7 @@ class RunStatusReader:
         settings, _ = self._services.configuration.load()
         status = RunStatus(
             project=session.project,
-            budget=budget.continuation_budget(session, settings),
+            budget=continuation_budget(session, settings),
             pending=session.pending.id if session.pending else "",
             no_judge=self._why_no_judge(query.environment, settings),
             exit_code=session_exit_code(session).value,

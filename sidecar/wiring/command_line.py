@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from sidecar.evidence.gates.approvals import TypedCatalog
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.hosts.recorded import RecordedSession
-from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.events import AgentStopped, PromptSubmitted
+from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.turn import Turn

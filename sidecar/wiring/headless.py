@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sidecar.evidence.ports import EvidenceServices
-from sidecar.kernel.instructions import InstructionKind
+from sidecar.kernel.decoding import InstructionKind
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.log_readings import DailySpending

@@ -19,8 +19,8 @@ from sidecar.evidence.ports import (
     TreeCheckpoints,
     Workspace,
 )
+from sidecar.kernel.decoding import InstructionKind
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.instructions import InstructionKind
 from sidecar.kernel.rubric import Rubric
 from sidecar.platform.configuration import (
     ConfigurationFile,

@@ -44,7 +44,7 @@ def build_toolbox(
     from sidecar.rubric.texts import read_texts
     from sidecar.servers.tools.tool import ToolContext
     from sidecar.servers.tools.toolbox import Toolbox, load_resources, load_tools
-    from sidecar.systems.supervision.explaining import StopExplainer
+    from sidecar.systems.supervision.decisions import StopExplainer
 
     services = built.services
     texts = read_texts("loop.md", "tools.md")

@@ -27,9 +27,9 @@ from sidecar.hosts.opencode.link import get_session_context
 from sidecar.hosts.ports import AgentTask
 from sidecar.hosts.shared import WORKER_MARKER
 from sidecar.hosts.streams import RETRIES, AgentStream, ClaudeStream, OpenCodeStream, find_claude, worker_data
+from sidecar.kernel.decoding import read_json
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.structs import read_json
 from sidecar.kernel.text import fill_template
 from sidecar.platform import processes
 from sidecar.platform.api_keys import session_project

@@ -8,7 +8,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from sidecar.kernel.answers import InvalidAnswerError, last_json_object, strict_schema
+from sidecar.kernel.decoding import InvalidAnswerError, last_json_object, strict_schema
 from sidecar.kernel.settings import Settings
 from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 

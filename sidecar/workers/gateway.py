@@ -19,12 +19,11 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.hosts.streams import OUTPUT_LIMIT
-from sidecar.kernel.answers import strict_schema
+from sidecar.kernel.decoding import strict_schema
 from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.masking import SecretMask
-from sidecar.kernel.models import answer_price_cents, model_prices
 from sidecar.kernel.session import Environment
-from sidecar.kernel.settings import ServiceSettings, Settings
+from sidecar.kernel.settings import ServiceSettings, Settings, answer_price_cents, model_prices
 from sidecar.kernel.text import fill_template, last_characters, one_printable_line, quote_as_code_block
 from sidecar.platform.api_keys import ApiKeyFinder
 from sidecar.platform.apply import ApplyError, ChangeApplier

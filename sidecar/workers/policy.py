@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sidecar.kernel.models import ALIASES, resolve_model
-from sidecar.kernel.settings import Settings
+from sidecar.kernel.settings import ALIASES, Settings, resolve_model
 from sidecar.workers.ports import SELF
 
 

@@ -13,9 +13,8 @@ from contextlib import asynccontextmanager
 from msgspec.structs import replace
 
 from sidecar.hosts.opencode.link import get_session_context
-from sidecar.kernel.budget import reached_worker_limit
 from sidecar.kernel.log import WorkerRan
-from sidecar.kernel.session import Environment
+from sidecar.kernel.session import Environment, reached_worker_limit
 from sidecar.kernel.settings import Settings
 from sidecar.platform.log_readings import DailySpending
 from sidecar.platform.ports import SecretDetector

@@ -21,11 +21,11 @@ from sidecar.judging.labelled_stops import MeasurementsFile
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import JudgeFailed
-from sidecar.kernel.held_edits import AgentWrites
+from sidecar.kernel.evidence import Verdict
+from sidecar.kernel.rubric import AgentWrites
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import RecordedStop
-from sidecar.kernel.verdict import Verdict
 from sidecar.platform.event_log import LOG_FILE
 from sidecar.platform.paths import user_paths
 from sidecar.wiring.platform import load_project_rubric, load_rubric_file

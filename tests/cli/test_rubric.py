@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import sidecar
-from sidecar.kernel.held_edits import AgentWrites
+from sidecar.kernel.rubric import AgentWrites
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
 from sidecar.rubric.reader import RubricFiles

@@ -15,7 +15,7 @@ from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
 from sidecar.platform.session_store import SessionFiles
 from sidecar.systems.supervision.people import SessionReport
-from sidecar.systems.supervision.policy.activity import Activity
+from sidecar.systems.supervision.policy.sessions import Activity
 from support.cases import goal, session
 
 pytestmark = pytest.mark.proves("seeing and asking back")

@@ -14,7 +14,7 @@ from sidecar.cli.watch import DOWN, UP, WatchView, watch
 from sidecar.kernel.journal import Journal, Note, NoteKind, Task
 from sidecar.kernel.log import RecordEntry
 from sidecar.systems.supervision.people import SessionReport, SessionSummary
-from sidecar.systems.supervision.policy.activity import Activity
+from sidecar.systems.supervision.policy.sessions import Activity
 
 pytestmark = pytest.mark.proves("seeing and asking back")
 

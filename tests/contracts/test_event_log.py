@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.journal import Task
 from sidecar.kernel.log import (
     AUDIT_KIND,
+    AuditEntry,
     EventData,
     EventFilter,
     JournalChanged,
@@ -22,6 +22,7 @@ from sidecar.kernel.log import (
     StopJudged,
 )
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Mode
 from sidecar.platform.log_readings import DailySpending, read_record
 from support.logs import event_log
 from support.memory_stores import ManualClock, MemoryEventLog

@@ -9,8 +9,8 @@ import pytest
 import stamina
 
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.evidence import Abstain, Complete, Gap, Impossible, Incomplete, Met, Verdict, Waiting
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.verdict import Abstain, Complete, Gap, Impossible, Incomplete, Met, Verdict, Waiting
 from support.fake_opencode import OpenCodeWorld
 from support.judge_worlds import HostWorld, ScriptWorld, ServiceWorld, World
 from support.model_server import ScriptedModel

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.loop import (
     GateResult,
     GateVerdict,

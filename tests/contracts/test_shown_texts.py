@@ -22,7 +22,7 @@ from sidecar.servers.rubric_language.checking import RubricCheck
 from sidecar.servers.rubric_language.server import OpenRubric
 from sidecar.servers.tools.tool import clip_printable
 from sidecar.systems.iteration.policy import journal as rules
-from sidecar.systems.supervision.gate_approvals import _describe_gate
+from sidecar.systems.supervision.gate_requests import _describe_gate
 from sidecar.systems.supervision.messages import MessageFiles
 from support.cases import PROJECT, RUBRIC
 from support.hostile import HOSTILE, faults

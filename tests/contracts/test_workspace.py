@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sidecar.evidence.tree.workspace import GitWorkspace
-from sidecar.kernel.changes import FileBaseline, FileChange, ProjectChanges, RepositoryState
+from sidecar.kernel.evidence import FileBaseline, FileChange, ProjectChanges, RepositoryState
 from support.scripted_ports import ScriptedWorkspace
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 
 from sidecar.evidence.claims.ledger import build_claim_ledger
 from sidecar.evidence.commands.kinds import kinds_of
-from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.evidence import Claim, ClaimKind, ClaimStatus, Evidence, Source
+from sidecar.kernel.evidence import Claim, ClaimKind, ClaimStatus, Evidence, RepositoryState, Source
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall
 from sidecar.platform.shell.line import parse_simple_commands as runs_of

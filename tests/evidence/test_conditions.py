@@ -13,9 +13,9 @@ from sidecar.evidence.gates.conditions import (
     parse_condition,
 )
 from sidecar.evidence.gates.policy import gates_prove_condition, required_gates
+from sidecar.kernel.effects import UNSEEN_PROJECT
 from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.goal import Goal
-from sidecar.kernel.inquiry import UNSEEN_PROJECT
 from support.cases import PYTEST
 from support.table import over_table
 

@@ -16,7 +16,7 @@ from sidecar.evidence.diffs import (
     TEXT_LIMIT,
     build_file_diffs,
 )
-from sidecar.kernel.changes import FileChange, FileDiff, ProjectChanges
+from sidecar.kernel.evidence import FileChange, FileDiff, ProjectChanges
 from support.table import over_table
 
 

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from sidecar.evidence.gates.policy import build_gate_baseline
 from sidecar.evidence.ledger import EVIDENCE_CALLS_LIMIT
 from sidecar.evidence.ledger import gather_evidence as gather_all
-from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import (
     CheckChange,
@@ -18,6 +17,7 @@ from sidecar.kernel.evidence import (
     EvidenceStrength,
     FindingSeverity,
     IntegrityFinding,
+    RepositoryState,
     Source,
 )
 from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome

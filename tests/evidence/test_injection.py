@@ -8,13 +8,14 @@ from typing import Any
 
 from sidecar.evidence.injection import TEXT_LIMIT, addresses_judge, find_addressed_text
 from sidecar.evidence.ledger import gather_evidence
-from sidecar.kernel.changes import FileDiff, RepositoryState
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import (
     CheckChange,
     Evidence,
+    FileDiff,
     FindingSeverity,
     IntegrityFinding,
+    RepositoryState,
     Source,
 )
 from sidecar.kernel.turn import Turn

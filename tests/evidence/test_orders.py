@@ -6,9 +6,8 @@ from msgspec.structs import replace
 
 from sidecar.evidence.claims.ledger import build_claim_ledger
 from sidecar.evidence.claims.orders import reported_orders
-from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.evidence import ClaimKind, ClaimStatus
+from sidecar.kernel.evidence import ClaimKind, ClaimStatus, RepositoryState
 from sidecar.kernel.turn import CallOutcome, ToolCall
 from support.cases import RUBRIC, TREE, edited, ran, turn
 from support.table import over_table

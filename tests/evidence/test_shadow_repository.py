@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.evidence.tree.workspace import GitWorkspace
-from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.evidence import FileBaseline
 from support.git_projects import commit_all, git, repository
 from support.loops import run
 

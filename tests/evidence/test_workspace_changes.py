@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sidecar.evidence.tree.workspace import GitWorkspace
-from sidecar.kernel.changes import TEXT_LIMIT, FileBaseline, FileChange, ProjectChanges
+from sidecar.kernel.evidence import TEXT_LIMIT, FileBaseline, FileChange, ProjectChanges
 from sidecar.platform.git import git_blob_name
 from support.git_projects import commit_all, conflict, everything, git, repository
 from support.loops import run

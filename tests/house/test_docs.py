@@ -15,7 +15,7 @@ from sidecar.cli import main
 from sidecar.cli.config import setting_lines
 from sidecar.judging.rules.every import STOP_RULES
 from sidecar.kernel.settings import Settings
-from sidecar.systems.supervision.policy.goal_endings import GOAL_ENDINGS
+from sidecar.systems.supervision.policy.continuations import GOAL_ENDINGS
 from support.table import over_table
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -24,12 +24,11 @@ from sidecar.judging.backends.prompt import JudgePrompt, build_judge_prompt
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.events import JudgeAnswered
-from sidecar.kernel.evidence import Evidence, Source
+from sidecar.kernel.evidence import Complete, Evidence, Judgement, Met, Source
 from sidecar.kernel.gate import AvailableGates, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop
-from sidecar.kernel.verdict import Complete, Judgement, Met
 from sidecar.systems.supervision.evaluation import evaluate_stops
 from support.cases import RUBRIC
 from support.judge_cases import TEXTS

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.judging.case import MESSAGE_LIMIT, build_case
-from sidecar.kernel.changes import FileDiff
+from sidecar.kernel.effects import Inquiry
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.evidence import Evidence, Source
-from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.evidence import Evidence, FileDiff, Source
 from sidecar.kernel.rubric import Criterion, Rubric, Severity
 from sidecar.rubric.conventions import GLOB_LIMIT, PATHS_LIMIT, applicable_rubric, glob_matches_path
 from support.cases import RUBRIC, SETTINGS, session, stopped, turn

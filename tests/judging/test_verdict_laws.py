@@ -8,8 +8,7 @@ from msgspec.structs import replace
 
 from sidecar.judging.verdicts import verdict_objection
 from sidecar.kernel.effects import JudgeCase
-from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
-from sidecar.kernel.verdict import Complete, Met
+from sidecar.kernel.evidence import Complete, Evidence, EvidenceStrength, Met, Source
 from support.verdict_cases import CODE, COMMENT, README, TESTED, case
 
 DEEP = settings(suppress_health_check=[HealthCheck.filter_too_much])

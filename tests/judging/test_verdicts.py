@@ -8,10 +8,17 @@ import pytest
 from msgspec.structs import replace
 
 from sidecar.judging.verdicts import describe_judgement, is_near_threshold, upheld_gaps, verdict_objection
-from sidecar.kernel.changes import FileDiff
-from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.kernel.evidence import (
+    Complete,
+    Evidence,
+    EvidenceStrength,
+    FileDiff,
+    Incomplete,
+    Met,
+    Source,
+    Verdict,
+)
 from sidecar.kernel.gate import Kind
-from sidecar.kernel.verdict import Complete, Incomplete, Met, Verdict
 from support.cases import abstain, complete, impossible, waiting
 from support.table import over_table
 from support.verdict_cases import (

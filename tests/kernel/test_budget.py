@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sidecar.kernel.budget import continuation_budget, goalless_budget, reached_goal_limit
 from sidecar.kernel.effects import RestReason
+from sidecar.kernel.evidence import Verdict
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
-from sidecar.kernel.session import Session
+from sidecar.kernel.session import Session, continuation_budget, goalless_budget, reached_goal_limit
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.verdict import Verdict
 from support.cases import (
     PYTEST,
     SETTINGS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sidecar.kernel.held_edits import (
+from sidecar.kernel.rubric import (
     EditAuthor,
     EditedText,
     EditState,

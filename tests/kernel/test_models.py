@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.kernel.models import (
+from sidecar.kernel.settings import (
+    JudgeSettings,
+    ModelPrice,
+    NamedModel,
+    ServiceSettings,
+    Settings,
     TokenUsage,
     answer_price_cents,
     host_model_name,
@@ -16,7 +21,6 @@ from sidecar.kernel.models import (
     service_model_name,
     token_count_or_zero,
 )
-from sidecar.kernel.settings import JudgeSettings, ModelPrice, NamedModel, ServiceSettings, Settings
 
 PRICES: Final = {
     "big": ModelPrice(input=300, output=1500, cached=30),

@@ -10,22 +10,20 @@ from sidecar.kernel import (
     evidence,
     gate,
     goal,
-    inquiry,
     rubric,
     session,
     settings,
     turn,
-    verdict,
 )
+from sidecar.kernel.decoding import read_json
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
 from sidecar.kernel.session import Continuation, ProgressSnapshot, Session
-from sidecar.kernel.structs import read_json
-from sidecar.systems.supervision.policy.goal_endings import GOAL_ENDINGS
+from sidecar.systems.supervision.policy.continuations import GOAL_ENDINGS
 from support.cases import KEY
 from support.table import over_table
 
-MODULES = (effects, events, evidence, gate, goal, inquiry, rubric, session, settings, turn, verdict)
+MODULES = (effects, events, evidence, gate, goal, rubric, session, settings, turn)
 STRUCTS = {
     kind.__name__: kind
     for module in MODULES

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from sidecar.kernel.verdict import (
+from sidecar.kernel.evidence import (
     Abstain,
     Answer,
     Complete,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.kernel.held_edits import AgentWrites, EditAuthor
+from sidecar.kernel.rubric import AgentWrites, EditAuthor
 from sidecar.platform.held_edits import edit_author
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.kernel.changes import FileChange
+from sidecar.kernel.evidence import FileChange
 from sidecar.platform import apply
 from sidecar.platform.apply import (
     STAGING_PREFIX,

@@ -13,10 +13,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sidecar.kernel.audit import AuditEntry, Mode
-from sidecar.kernel.log import EventFilter, JudgingPaid, LoggedEvent, SessionNoted, UnreadableEvent
+from sidecar.kernel.log import (
+    AuditEntry,
+    EventFilter,
+    JudgingPaid,
+    LoggedEvent,
+    SessionNoted,
+    UnreadableEvent,
+)
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.settings import LogSettings
+from sidecar.kernel.settings import LogSettings, Mode
 from sidecar.platform.event_log import DATA_LIMIT, LOG_FILE, EventLogFile
 from sidecar.platform.log_readings import DailySpending
 from sidecar.platform.state import Incidents

@@ -14,8 +14,8 @@ import pytest
 from sidecar.judging.backends.claude_cli import ClaudeCliJudge
 from sidecar.judging.backends.prompt import build_judge_prompt
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.evidence import Complete, Met
 from sidecar.kernel.settings import JudgeSettings, Settings
-from sidecar.kernel.verdict import Complete, Met
 from support.fake_claude import CASE, COMPLETE
 from support.model_script import (
     HttpErrorReply,

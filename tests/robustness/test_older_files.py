@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from sidecar.evidence.gates.approvals import TrustFile
-from sidecar.kernel.audit import Mode
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.log import EventFilter, UnreadableEvent
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Mode
 from sidecar.systems.governance.locks import SHELL
 from sidecar.systems.supervision.ports import Services
 from sidecar.wiring.headless import build_locks

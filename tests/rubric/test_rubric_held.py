@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.kernel.held_edits import AgentWrites
-from sidecar.kernel.rubric import Rubric
+from sidecar.kernel.rubric import AgentWrites, Rubric
 from sidecar.platform import held_edits
 from sidecar.rubric.reader import RubricFiles
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sidecar.kernel.held_edits import HeldEdit
-from sidecar.kernel.rubric import Criterion, Rubric, Severity
+from sidecar.kernel.rubric import Criterion, HeldEdit, Rubric, Severity
 from sidecar.rubric.policy import (
     describe_rubric,
     held_edit_message,

@@ -23,11 +23,10 @@ from sidecar.hosts.ports import HostTranscripts
 from sidecar.hosts.unrecorded import MarkerTurns
 from sidecar.judging.backends.chain import build_judge
 from sidecar.judging.backends.opencode import TITLE
-from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.evidence import Complete, FileBaseline, Gap, Incomplete, Met
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.verdict import Complete, Gap, Incomplete, Met
 from sidecar.servers.sidecar import SidecarIntervals
 from sidecar.wiring.sidecar import build_methods
 from support.fake_opencode import JUDGED, MODEL, FakeOpenCode, wording

@@ -14,8 +14,8 @@ from urllib.parse import quote
 import pytest
 
 from servers.bench import LIMIT_S
-from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.events import JudgeFailed
+from sidecar.kernel.evidence import FileDiff
 from sidecar.kernel.gate import CheckComparison, Outcome
 from sidecar.kernel.journal import Journal, Note, NoteKind, Task, TaskStatus
 from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged

@@ -15,7 +15,7 @@ from servers.conftest import Start
 from sidecar.platform import rpc
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.sidecar import INTERNAL_ERROR, SidecarIntervals
-from sidecar.systems.supervision.policy.activity import WorkingNote
+from sidecar.systems.supervision.policy.sessions import WorkingNote
 
 WORKING = {"jsonrpc": "2.0", "method": "working"}
 REPLACE = {"jsonrpc": "2.0", "method": "replace"}

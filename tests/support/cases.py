@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.events import AgentStopped, BackgroundActivity, JudgeAnswered, JudgeFailed
-from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome
-from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
-from sidecar.kernel.rubric import Criterion, Rubric
-from sidecar.kernel.session import Continuation, Session, SessionKey
-from sidecar.kernel.settings import JudgeSettings, Settings
-from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
-from sidecar.kernel.verdict import (
+from sidecar.kernel.evidence import (
     Abstain,
     Complete,
+    FileBaseline,
     Gap,
     Impossible,
     Incomplete,
@@ -23,6 +17,12 @@ from sidecar.kernel.verdict import (
     Verdict,
     Waiting,
 )
+from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome
+from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
+from sidecar.kernel.rubric import Criterion, Rubric
+from sidecar.kernel.session import Continuation, Session, SessionKey
+from sidecar.kernel.settings import JudgeSettings, Settings
+from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
 from sidecar.platform.shell.line import parse_simple_commands
 
 KEY = SessionKey(host="claude-code", id="s1")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from sidecar.kernel.events import JudgeAnswered
-    from sidecar.kernel.verdict import Verdict
+    from sidecar.kernel.evidence import Verdict
 
 
 T = TypeVar("T")

@@ -11,7 +11,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext, GateProgressCallback
-from sidecar.kernel.changes import FileBaseline, FileChange, ProjectChanges
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, JudgeCase, Rest
 from sidecar.kernel.events import (
     AnyHostEvent,
@@ -22,13 +21,13 @@ from sidecar.kernel.events import (
     SessionOrigin,
     SessionStarted,
 )
+from sidecar.kernel.evidence import FileBaseline, FileChange, ProjectChanges, Verdict
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.orders import CommandName, parse_order
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.verdict import Verdict
 from sidecar.platform.log_readings import DailySpending, StopHistory
 from sidecar.platform.ports import Processes, Steering
 from sidecar.platform.secrets import SecretForms

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
-from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
+from sidecar.kernel.evidence import CheckChange, Complete, FindingSeverity, IntegrityFinding, Met
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.session import Session
 from sidecar.kernel.turn import CallOutcome, OpenTask, ToolAction, ToolCall, Turn
-from sidecar.kernel.verdict import Complete, Met
 from support.cases import (
     PYTEST,
     UNREACHABLE,

@@ -8,9 +8,8 @@ from typing import Final
 
 from sidecar.judging.backends.prompt import JudgePrompt, build_judge_prompt
 from sidecar.judging.backends.tokens import estimate_tokens
-from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.effects import JudgeCase
-from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.kernel.evidence import Evidence, EvidenceStrength, FileDiff, Source
 from sidecar.kernel.rubric import Criterion, Rubric, Severity
 
 TEXTS: Final = Path(__file__).parents[2] / "rubric"

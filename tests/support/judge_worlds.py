@@ -22,7 +22,7 @@ from support.model_wire import ReplyUsage
 from support.scripted_ports import ScriptedJudge
 
 if TYPE_CHECKING:
-    from sidecar.kernel.verdict import Verdict
+    from sidecar.kernel.evidence import Verdict
     from support.model_script import ScriptedReply
 
 

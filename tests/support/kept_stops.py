@@ -7,13 +7,12 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.effects import Continue, Rest, Ruling
+from sidecar.kernel.effects import Continue, Inquiry, Rest, Ruling
 from sidecar.kernel.events import JudgeFailed, ProjectState, TurnRead
-from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.evidence import Gap, Incomplete, Verdict
 from sidecar.kernel.rubric import Criterion, Rubric
 from sidecar.kernel.session import Session
 from sidecar.kernel.stop_history import RecordedStop, TimedFact, ruling_outcome
-from sidecar.kernel.verdict import Gap, Incomplete, Verdict
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
 from support.cases import PROJECT, RUBRIC, SETTINGS, judged, stopped, turn, with_goal
 from support.play import NOON, World, answer

@@ -32,11 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from sidecar.kernel.effects import Feedback
-    from sidecar.kernel.held_edits import AgentWrites, HeldEdit
     from sidecar.kernel.journal import Journal
     from sidecar.kernel.loop import Loop
     from sidecar.kernel.orders import Ancestry, Process
-    from sidecar.kernel.rubric import Rubric
+    from sidecar.kernel.rubric import AgentWrites, HeldEdit, Rubric
     from sidecar.kernel.session import Environment, Session, SessionKey
     from sidecar.platform.ports import EventLog
 

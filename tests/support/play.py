@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from sidecar.kernel.changes import FileDiff, RepositoryState
 from sidecar.kernel.effects import (
     AskJudge,
     Continue,
     Effect,
+    Inquiry,
     JudgeCase,
     ReadProjectState,
     ReadTurn,
@@ -31,10 +31,9 @@ from sidecar.kernel.events import (
     ProjectState,
     TurnRead,
 )
-from sidecar.kernel.evidence import IntegrityFinding
+from sidecar.kernel.evidence import FileDiff, IntegrityFinding, RepositoryState
 from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, Outcome
 from sidecar.kernel.goal import Goal
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.turn import Turn

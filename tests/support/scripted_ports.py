@@ -15,13 +15,12 @@ from sidecar.evidence.ports import (
 )
 from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.judging.ports import ChosenBackend
-from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
 from sidecar.kernel.effects import Wanted
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.evidence import FileBaseline, Judgement, ProjectChanges, RepositoryState, Verdict
 from sidecar.kernel.gate import AvailableGates, Gate
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import GateSettings
-from sidecar.kernel.verdict import Judgement, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sidecar.evidence.gates.approvals import InstructionRegistry
-from sidecar.kernel.instructions import InstructionKind
+from sidecar.kernel.decoding import InstructionKind
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.texts import read_texts

@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from sidecar.evidence.gates.approvals import InstructionRegistry
-from sidecar.kernel.instructions import InstructionKind
+from sidecar.kernel.decoding import InstructionKind
 from sidecar.platform.installation import plugin_root
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.gate_requests import SessionChecks

@@ -6,11 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.effects import JudgeCase
-from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.kernel.evidence import Evidence, EvidenceStrength, FileDiff, Gap, Incomplete, Source
 from sidecar.kernel.rubric import Criterion, Rubric, Severity
-from sidecar.kernel.verdict import Gap, Incomplete
 
 RAN = Evidence(id="E1", source=Source.TOOL, fact="the agent ran `./a`: ok", worth=EvidenceStrength.WORK)
 STALE = replace(RAN, id="E2", stale=True)

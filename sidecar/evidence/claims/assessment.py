@@ -12,9 +12,8 @@ from sidecar.evidence.claims.edits import is_turn_fully_known
 from sidecar.evidence.claims.utterances import Utterance
 from sidecar.evidence.claims.wording import claim_wording, command_pattern
 from sidecar.evidence.commands.kinds import command, plain_words
-from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.evidence import ClaimStatus, Source
+from sidecar.kernel.evidence import ClaimStatus, RepositoryState, Source
 from sidecar.kernel.gate import GateRun
 from sidecar.kernel.text import counted
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolCall, Turn

@@ -38,8 +38,7 @@ from sidecar.evidence.claims.wording import (
     speaks_of_remote,
 )
 from sidecar.evidence.claims.worked import CLEAN_TREE_MESSAGE
-from sidecar.kernel.changes import RepositoryState
-from sidecar.kernel.evidence import ClaimKind, ClaimStatus
+from sidecar.kernel.evidence import ClaimKind, ClaimStatus, RepositoryState
 from sidecar.kernel.gate import Kind, Outcome
 from sidecar.kernel.turn import CallOutcome, Turn
 

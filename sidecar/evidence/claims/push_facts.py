@@ -24,8 +24,7 @@ from sidecar.evidence.claims.edits import is_turn_fully_known
 from sidecar.evidence.claims.utterances import Utterance
 from sidecar.evidence.claims.wording import command_pattern, pushing_tags, says_all_remotes
 from sidecar.evidence.commands.kinds import command, plain_words
-from sidecar.kernel.changes import RepositoryState
-from sidecar.kernel.evidence import ClaimStatus
+from sidecar.kernel.evidence import ClaimStatus, RepositoryState
 from sidecar.kernel.turn import CommandRun, ToolCall, Turn
 
 TAG: Final = "tag"

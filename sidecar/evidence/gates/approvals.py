@@ -21,9 +21,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateCatalog
+from sidecar.kernel.decoding import InstructionKind
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.gate import AvailableGates, Gate, GateOrigin, Kind
-from sidecar.kernel.instructions import InstructionKind
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import RunHooks
 from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, write_whole

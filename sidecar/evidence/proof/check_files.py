@@ -16,8 +16,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.kernel.changes import FileChange
-from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
+from sidecar.kernel.evidence import CheckChange, FileChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.gate import Kind
 from sidecar.platform.data import load_data
 from sidecar.platform.environments import installed_folders

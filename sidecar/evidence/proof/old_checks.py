@@ -26,9 +26,8 @@ from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import CopyVersion, GateContext, Workspace
 from sidecar.evidence.proof.check_files import changes_dependencies, find_product_marks, may_bear_on_checks
 from sidecar.evidence.proof.policy import rate_comparison, relevant_findings
-from sidecar.kernel.changes import FileBaseline, FileChange
 from sidecar.kernel.effects import Wanted
-from sidecar.kernel.evidence import IntegrityFinding
+from sidecar.kernel.evidence import FileBaseline, FileChange, IntegrityFinding
 from sidecar.kernel.gate import (
     NOTHING_EXECUTED,
     REMOTE_GATE_KINDS,

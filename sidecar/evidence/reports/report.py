@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 
 from msgspec import Struct
 
-from sidecar.kernel.structs import read_json
+from sidecar.kernel.decoding import read_json
 from sidecar.platform.environments import tool_folders
 
 T = TypeVar("T")

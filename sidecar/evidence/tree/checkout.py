@@ -22,7 +22,7 @@ from sidecar.evidence.gates.cache import environment_for_copies
 from sidecar.evidence.ports import CopyVersion, Workspace
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree, read_head_commit
-from sidecar.kernel.changes import FileBaseline, FileChange
+from sidecar.kernel.evidence import FileBaseline, FileChange
 from sidecar.kernel.session import Environment
 from sidecar.platform.environments import is_marked, known_environments, written_patterns
 from sidecar.platform.files import scratch_folder

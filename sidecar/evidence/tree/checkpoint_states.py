@@ -20,7 +20,7 @@ from sidecar.evidence.tree.compare import describe_change, read_blob_contents
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.snapshot import TreeState, read_tree_state
 from sidecar.evidence.tree.work_tree import WorkTree
-from sidecar.kernel.changes import FileChange, FileContent
+from sidecar.kernel.evidence import FileChange, FileContent
 from sidecar.platform.apply import LINK_MODE, FileStep, file_version, plain_mode
 from sidecar.platform.git import (
     Git,

@@ -43,7 +43,7 @@ from sidecar.evidence.tree.checkpoint_states import (
 )
 from sidecar.evidence.tree.shadow_repository import ShadowRepositories, ShadowRepository
 from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree
-from sidecar.kernel.changes import ProjectChanges
+from sidecar.kernel.evidence import ProjectChanges
 from sidecar.platform.apply import ApplyError, ChangeApplier
 from sidecar.platform.files import ensure_folder, hold_lock
 from sidecar.platform.git import UnseenError

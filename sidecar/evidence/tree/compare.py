@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.snapshot import NO_OBJECT, TreeState
 from sidecar.evidence.tree.work_tree import WorkTree
-from sidecar.kernel.changes import (
+from sidecar.kernel.evidence import (
     TEXT_LIMIT,
     TOO_BIG_REASON,
     FileChange,

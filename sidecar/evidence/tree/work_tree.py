@@ -24,7 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.tree.ignored_files import stat_fingerprint
-from sidecar.kernel.changes import RepositoryState
+from sidecar.kernel.evidence import RepositoryState
 from sidecar.platform import files, processes
 from sidecar.platform.environments import tool_folders
 from sidecar.platform.git import (

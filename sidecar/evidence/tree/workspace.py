@@ -49,7 +49,7 @@ from sidecar.evidence.tree.work_tree import (
     read_head_commit,
     read_repository,
 )
-from sidecar.kernel.changes import FileBaseline, ProjectChanges, RepositoryState
+from sidecar.kernel.evidence import FileBaseline, ProjectChanges, RepositoryState
 from sidecar.platform.git import UnseenError
 
 LIMIT_S: Final = 30.0

@@ -52,8 +52,8 @@ from sidecar.hosts.acp.link import (
     quote_one_line,
 )
 from sidecar.hosts.ports import AgentResult, AgentTask
-from sidecar.kernel.models import token_count_or_zero
 from sidecar.kernel.runs import MCP_SERVER_NAME
+from sidecar.kernel.settings import token_count_or_zero
 from sidecar.kernel.text import last_characters, strip_control_codes
 from sidecar.platform.dialogue import NotLaunchedError, ProcessDialogue, open_dialogue
 from sidecar.platform.rpc import LINE_LIMIT

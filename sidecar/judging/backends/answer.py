@@ -2,8 +2,8 @@
 
 Rules of this file:
 
-- A verdict must match the types in kernel/verdict.py exactly. Text and code fences around it are allowed; two
-  different answers in one text, a duplicate key, and NaN are not.
+- A verdict must match the types in kernel/evidence.py exactly. Text and code fences around it are allowed;
+  two different answers in one text, a duplicate key, and NaN are not.
 - An invalid answer is sent back once, with what is wrong.
 - All tries share one deadline. Every failure ends as JudgeFailed with one line for a person and with the cost
   so far. Only cancelling raises.
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from sidecar.judging.backends.prompt import JudgePrompt, build_judge_prompt, build_repair_prompt
-from sidecar.kernel.answers import (
+from sidecar.kernel.decoding import (
     ANSWER_LIMIT,
     InvalidAnswerError,
     SchemaObject,
@@ -29,8 +29,8 @@ from sidecar.kernel.answers import (
 )
 from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.evidence import Answer, Judgement, Verdict
 from sidecar.kernel.text import LINE_LIMIT, one_printable_line
-from sidecar.kernel.verdict import Answer, Judgement, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -21,7 +21,7 @@ from sidecar.judging.backends.answer import (
     schema_text,
 )
 from sidecar.judging.ports import ChosenBackend
-from sidecar.kernel.models import host_model_name
+from sidecar.kernel.settings import host_model_name
 from sidecar.kernel.text import one_printable_line
 from sidecar.platform import processes
 from sidecar.platform.api_keys import session_project
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from sidecar.judging.backends.prompt import JudgePrompt
     from sidecar.kernel.effects import JudgeCase
     from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+    from sidecar.kernel.evidence import Verdict
     from sidecar.kernel.settings import Settings
-    from sidecar.kernel.verdict import Verdict
 
 
 BACKEND: Final = "claude-cli"

@@ -29,7 +29,7 @@ from sidecar.judging.backends.answer import (
 from sidecar.judging.backends.opencode_run import ask_opencode_run, choose_opencode_run
 from sidecar.judging.backends.service import STRUCTURE_FILE
 from sidecar.judging.ports import ChosenBackend
-from sidecar.kernel.models import host_model_name
+from sidecar.kernel.settings import host_model_name
 from sidecar.kernel.text import one_printable_line
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from sidecar.judging.backends.prompt import JudgePrompt
     from sidecar.kernel.effects import JudgeCase
     from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+    from sidecar.kernel.evidence import Verdict
     from sidecar.kernel.settings import Settings
-    from sidecar.kernel.verdict import Verdict
 
 
 BACKEND: Final = "opencode"

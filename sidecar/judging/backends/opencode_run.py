@@ -18,8 +18,8 @@ from sidecar.hosts.shared import WORKER_MARKER
 from sidecar.hosts.streams import OpenCodeStream
 from sidecar.judging.backends.answer import NoVerdictError, OngoingJudgement
 from sidecar.judging.ports import ChosenBackend
+from sidecar.kernel.decoding import read_json
 from sidecar.kernel.runs import RUN_AGENT_VARIABLE
-from sidecar.kernel.structs import read_json
 from sidecar.kernel.text import one_printable_line
 from sidecar.platform.api_keys import session_project
 from sidecar.platform.processes import ProcessEnding, find_program

@@ -18,9 +18,8 @@ from sidecar.kernel.evidence import EvidenceStrength, Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sidecar.kernel.changes import FileDiff
     from sidecar.kernel.effects import JudgeCase
-    from sidecar.kernel.evidence import Evidence
+    from sidecar.kernel.evidence import Evidence, FileDiff
     from sidecar.kernel.rubric import Criterion
 
 

@@ -16,7 +16,7 @@ from sidecar.judging.backends.answer import NoVerdictError, OngoingJudgement, as
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.masking import MASK_TEXT
-from sidecar.kernel.models import answer_price_cents, model_prices, service_model_name
+from sidecar.kernel.settings import answer_price_cents, model_prices, service_model_name
 from sidecar.kernel.text import one_printable_line as line_of
 from sidecar.platform import http
 from sidecar.platform.api_keys import ApiKeyFinder
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from sidecar.judging.backends.prompt import JudgePrompt
     from sidecar.kernel.effects import JudgeCase
     from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+    from sidecar.kernel.evidence import Verdict
     from sidecar.kernel.masking import SecretMask
     from sidecar.kernel.settings import ServiceSettings, Settings
-    from sidecar.kernel.verdict import Verdict
     from sidecar.platform.http import ServiceAddress, ServiceConnection
 
 

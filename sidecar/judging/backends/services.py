@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.judging.backends.answer import answer_schema
-from sidecar.kernel.models import TokenUsage, token_count_or_zero
+from sidecar.kernel.settings import TokenUsage, token_count_or_zero
 from sidecar.platform import chat
 
 if TYPE_CHECKING:

@@ -17,12 +17,11 @@ from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter, StopJudged, UnreadableEvent, event_kind
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
-from sidecar.systems.supervision.decisions import find_decisions
-from sidecar.systems.supervision.explaining import find_replay
+from sidecar.systems.supervision.decisions import find_decisions, find_replay
 from sidecar.systems.supervision.people import CommandLineService
-from sidecar.systems.supervision.policy.activity import Activity
 from sidecar.systems.supervision.policy.decision_story import ReplayedInquiry
 from sidecar.systems.supervision.policy.history import Decision
+from sidecar.systems.supervision.policy.sessions import Activity
 from sidecar.systems.supervision.ports import Services
 
 STOPS: Final = (event_kind(StopJudged),)

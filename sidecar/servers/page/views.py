@@ -9,20 +9,24 @@ from urllib.parse import urlencode
 
 from msgspec.structs import asdict
 
+from sidecar.kernel.effects import Inquiry
 from sidecar.kernel.gate import GateRun, Outcome
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.kernel.settings import Settings
 from sidecar.servers.page.markup import DiffRow, Html, diff_rows, fill, fill_each
 from sidecar.servers.page.readings import MOST_STOPS, SESSIONS_SHOWN, KnownDecision, Overview, SeenSession
-from sidecar.systems.supervision.policy.activity import Activity
-from sidecar.systems.supervision.policy.commands import describe_session
-from sidecar.systems.supervision.policy.decision_story import FOLLOW_UPS, summarize_stop, tell_decision
-from sidecar.systems.supervision.policy.explaining import budget_left
+from sidecar.systems.supervision.policy.decision_story import (
+    FOLLOW_UPS,
+    budget_left,
+    summarize_stop,
+    tell_decision,
+)
 from sidecar.systems.supervision.policy.history import CheckFigures, Decision, check_figures, gate_outcomes
-from sidecar.systems.supervision.policy.journal_lines import journal_lines, note_lines
+from sidecar.systems.supervision.policy.journal import journal_lines, note_lines
+from sidecar.systems.supervision.policy.orders import describe_session
+from sidecar.systems.supervision.policy.sessions import Activity
 
 Parts = Mapping[str, Html]
 """Parts of a page by their ids, in the order in which they are shown."""

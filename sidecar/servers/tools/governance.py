@@ -9,8 +9,8 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from sidecar.kernel.audit import Mode
 from sidecar.kernel.governance import FORMS, ErrorAction, GovernedPhase, PhaseError
+from sidecar.kernel.settings import Mode
 from sidecar.servers.tools.tool import AgentTool, ToolAnswer, ToolContext, ToolInvocation, with_progress
 from sidecar.systems.governance.ports import PhaseCaller
 from sidecar.systems.governance.service import NEW, PhaseOutcome, PhaseRequest

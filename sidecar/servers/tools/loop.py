@@ -15,7 +15,7 @@ from msgspec.structs import asdict, replace
 
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.loop import CheckpointInfo, CouncilProposal, Loop, LoopCheckpoint, LoopStatus, Tier
-from sidecar.kernel.models import model_prices, resolve_model
+from sidecar.kernel.settings import model_prices, resolve_model
 from sidecar.servers.tools import loop_forms as forms
 from sidecar.servers.tools.tool import (
     AgentTool,

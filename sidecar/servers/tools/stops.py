@@ -26,8 +26,8 @@ from sidecar.servers.tools.tool import (
     ToolInvocation,
     clip_printable,
 )
-from sidecar.systems.supervision.explaining import LastStop
-from sidecar.systems.supervision.policy.explaining import (
+from sidecar.systems.supervision.decisions import LastStop
+from sidecar.systems.supervision.policy.decision_story import (
     Left,
     Next,
     Point,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sidecar.rubric.texts import Texts
     from sidecar.systems.governance.service import Governance
     from sidecar.systems.iteration.journals import SessionJournals
-    from sidecar.systems.supervision.explaining import StopExplainer
+    from sidecar.systems.supervision.decisions import StopExplainer
     from sidecar.systems.supervision.gate_requests import SessionChecks
     from sidecar.systems.supervision.people import CommandLineService
     from sidecar.systems.taskloop.service import TaskLoops

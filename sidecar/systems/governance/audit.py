@@ -18,8 +18,7 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import asdict, replace
 
-from sidecar.kernel.audit import AuditEntry
-from sidecar.kernel.log import AUDIT_KIND, EventFilter, LoggedEvent
+from sidecar.kernel.log import AUDIT_KIND, AuditEntry, EventFilter, LoggedEvent
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.text import escape_unencodable, json_escape, repair_json
 from sidecar.platform.files import ensure_folder, exclusively, write_whole

@@ -22,8 +22,8 @@ from msgspec.structs import replace
 from sidecar.evidence.tree.checkout import WorkCopy
 from sidecar.evidence.tree.shadow_repository import ShadowRepositories
 from sidecar.evidence.tree.work_tree import WorkTree
-from sidecar.kernel.changes import FileChange
 from sidecar.kernel.errors import ToolRuleError
+from sidecar.kernel.evidence import FileChange
 from sidecar.kernel.governance import ErrorType
 from sidecar.platform.git import Git, UnseenError, clean_git_environment, git_config_arguments, join_with_nul
 from sidecar.platform.processes import find_program

@@ -8,8 +8,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.governance import FORMS, GovernedPhase
+from sidecar.kernel.log import AuditEntry
+from sidecar.kernel.settings import Mode
 from sidecar.kernel.text import quote_as_code_block
 from sidecar.systems.governance.policy.table import MAY_CALL, Stage
 from sidecar.systems.governance.policy.work import ANSWER_TOOL, PHASE_TOOL, Question, Work

@@ -17,10 +17,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.governance import ContextLock
+from sidecar.kernel.log import AuditEntry
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Mode
 from sidecar.platform.files import ensure_folder, exclusively, is_process_alive, write_whole
 from sidecar.platform.paths import LOCKS_FILE, project_digest
 from sidecar.platform.ports import Clock

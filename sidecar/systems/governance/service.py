@@ -19,11 +19,11 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.governance import FORMS, ContextLock, GovernedPhase, PhaseError
+from sidecar.kernel.log import AuditEntry
 from sidecar.kernel.masking import SecretMask, mask_texts
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.settings import PhaseSettings, Settings
+from sidecar.kernel.settings import Mode, PhaseSettings, Settings
 from sidecar.kernel.text import encode_json
 from sidecar.platform.files import ensure_folder, hold_lock
 from sidecar.systems.governance.locks import RELEASED, SHELL, LockHeldError, LockLostError

@@ -25,12 +25,11 @@ from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.old_checks import find_weakenings
 from sidecar.evidence.proof.policy import describe_findings
 from sidecar.evidence.tree.checkout import NoCopyError, WorkCopy, without_written_files
-from sidecar.kernel.changes import FileBaseline, ProjectChanges
+from sidecar.kernel.decoding import PromptHead, parse_instructions
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.evidence import CheckChange, FindingSeverity
+from sidecar.kernel.evidence import CheckChange, FileBaseline, FindingSeverity, ProjectChanges
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateRun, Kind, Outcome
 from sidecar.kernel.governance import GovernedPhase, JudgedClause, KeptFile, WrittenAnswer
-from sidecar.kernel.instructions import PromptHead, parse_instructions
 from sidecar.kernel.masking import SecretMask, mask_gate_run
 from sidecar.kernel.text import fill_template
 from sidecar.platform.apply import ApplyError, ChangeApplier

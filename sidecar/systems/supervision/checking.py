@@ -13,19 +13,17 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.hosts.recorded import RecordedSession
-from sidecar.kernel.changes import FileBaseline
-from sidecar.kernel.effects import RestReason
+from sidecar.kernel.effects import Inquiry, RestReason
 from sidecar.kernel.events import AgentStopped
+from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import Kind, Outcome
 from sidecar.kernel.goal import CONDITION_LIMIT, Goal
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.session import Environment, Session
-from sidecar.systems.supervision.baselines import Baselines
-from sidecar.systems.supervision.decisions import read_decisions
-from sidecar.systems.supervision.explaining import find_replay
+from sidecar.systems.supervision.decisions import find_replay, read_decisions
 from sidecar.systems.supervision.policy.decision_story import Story, tell_decision
 from sidecar.systems.supervision.policy.history import Decision
 from sidecar.systems.supervision.ports import NoOtherSystems, Services
+from sidecar.systems.supervision.project_state import Baselines
 from sidecar.systems.supervision.sessions import RunningJudgings
 from sidecar.systems.supervision.steering import SteeringWatch
 from sidecar.systems.supervision.stop_loop import StopLoop

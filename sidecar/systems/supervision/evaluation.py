@@ -18,11 +18,11 @@ from msgspec.structs import replace
 
 from sidecar.judging.asking import DEFAULT_CONCURRENCY, JudgeAccess, JudgeUsage, run_with_limit
 from sidecar.judging.ports import ChosenBackend, Judge
-from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.effects import (
     AskJudge,
     Continue,
     Effect,
+    Inquiry,
     JudgeCase,
     ReadProjectState,
     ReadTurn,
@@ -42,10 +42,10 @@ from sidecar.kernel.events import (
     ProjectState,
     TurnRead,
 )
+from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import GateRun
 from sidecar.kernel.gate import Outcome as GateOutcome
 from sidecar.kernel.goal import Goal, GoalStatus
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.rubric import Criterion, Rubric
 from sidecar.kernel.session import Environment, Session, SessionKey
@@ -53,7 +53,7 @@ from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop, RecordedStop, TimedFact, ruling_outcome
 from sidecar.platform.log_readings import DailySpending
 from sidecar.rubric.conventions import applicable_rubric
-from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
+from sidecar.systems.supervision.policy.continuations import rest_unjudged
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
 
 JUDGED_AT: Final = 43_200.0

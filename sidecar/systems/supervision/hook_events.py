@@ -16,7 +16,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, AnyHostEvent
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.kernel.text import clean_text
-from sidecar.systems.supervision.policy.activity import JudgingStep, describe_step
+from sidecar.systems.supervision.policy.sessions import JudgingStep, describe_step
 from sidecar.systems.supervision.ports import Services
 
 if TYPE_CHECKING:

@@ -13,28 +13,28 @@ from msgspec.structs import replace
 
 from sidecar.hosts.shared import HOST_ALIASES
 from sidecar.hosts.unrecorded import HOST as MARKER
-from sidecar.kernel.budget import continuation_budget
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
 from sidecar.kernel.goal import GoalStatus, Spending
-from sidecar.kernel.held_edits import HeldEdit
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter, OrderGiven, RecordEntry, StopJudged, event_kind
 from sidecar.kernel.orders import Giver, Order, Origin
-from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.rubric import HeldEdit
+from sidecar.kernel.session import Session, SessionKey, continuation_budget
 from sidecar.platform.log_readings import SUPERVISION, read_record
 from sidecar.platform.services import note_event
 from sidecar.platform.state import LOOK
 from sidecar.rubric.policy import held_edit_message
-from sidecar.systems.supervision.policy.activity import Activity, describe_activity, find_activity, goal_runs
-from sidecar.systems.supervision.policy.commands import describe_session, session_exit_code
-from sidecar.systems.supervision.policy.origins import (
+from sidecar.systems.supervision.policy.orders import (
     SWITCH_BACK,
+    describe_session,
     general_order_message,
     order_message,
     refusal_of_agents,
+    session_exit_code,
 )
+from sidecar.systems.supervision.policy.sessions import Activity, describe_activity, find_activity, goal_runs
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
 

@@ -1,20 +1,32 @@
-"""The state of a project at a stop: its files, gates and git, compared with the baseline."""
+"""The state of a project at a stop, and the baselines with which it is compared.
+
+A goal's baseline is stored before the agent sees the goal. The results of its advisory gates are collected
+in the background, and count only if no file changed meanwhile. Without a goal, the baseline is that of the
+last human prompt.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.claims.ledger import claimed_files
+from sidecar.evidence.gates import policy as gates
+from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks
-from sidecar.kernel.changes import FileBaseline, FileDiff, ProjectChanges
-from sidecar.kernel.events import NO_RUBRIC, AgentStopped, ProjectState
-from sidecar.kernel.evidence import IntegrityFinding
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.events import NO_RUBRIC, AgentStopped, HostEvent, ProjectState
+from sidecar.kernel.evidence import FileBaseline, FileDiff, IntegrityFinding, ProjectChanges
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.masking import SecretMask
-from sidecar.systems.supervision.baselines import NO_BASELINE, Baselines
+from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.sessions import change_session
 
 
 class ProjectStateReader:
@@ -116,3 +128,124 @@ def _mask_finding(finding: IntegrityFinding, mask: SecretMask) -> IntegrityFindi
 def escape_undecodable(text: str) -> str:
     """Make a text encodable: bytes of a file name that are not UTF-8 are written as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+# --- The baselines of goals and turns: what a project's files were when the work began ----------------------
+
+
+MAX_TURNS_REMEMBERED = 200
+"""Sessions without a goal whose last baseline is remembered."""
+KEEPING = 10.0
+"""Seconds within which a baseline must be stored, because a typed goal waits for it."""
+NO_BASELINE = "nothing was kept when the work began"
+BASELINE_TOO_SLOW = FileBaseline(unseen=f"the files could not be kept within {KEEPING:g} seconds")
+
+log = logging.getLogger(__name__)
+
+
+_GoalChange = Callable[[Goal], Goal]
+
+
+class _TurnBaseline(Struct, frozen=True):
+    """The baseline stored at a prompt, and its project."""
+
+    project: str
+    keeping: asyncio.Task[FileBaseline]
+
+
+class Baselines:
+    """Stores baselines, one for each session."""
+
+    def __init__(self, services: Services) -> None:
+        """Use these services."""
+        self._services = services
+        self._turns: OrderedDict[SessionKey, _TurnBaseline] = OrderedDict()
+        self._baselines: dict[SessionKey, asyncio.Task[None]] = {}
+
+    def begin_turn(self, event: HostEvent) -> None:
+        """Store the present state in the background, and discard that of the previous prompt.
+
+        A goal has a baseline of its own; a goal that was set in a shell, where the session's environment is
+        unknown, gets it here.
+        """
+        self.end(event.key)
+        if (goal := self._goal(event.key)) is not None:
+            if goal.base == FileBaseline():
+                self._baselines[event.key] = asyncio.create_task(self.begin_goal(event))
+            return
+        keeping = asyncio.create_task(self._keep(event.project, event.environment))
+        self._turns[event.key] = _TurnBaseline(event.project, keeping)
+        if len(self._turns) > MAX_TURNS_REMEMBERED:
+            self.end(next(iter(self._turns)))
+
+    async def of_turn(self, key: SessionKey) -> FileBaseline:
+        """Return the baseline of the last human prompt."""
+        begun = self._turns.get(key)
+        return await asyncio.shield(begun.keeping) if begun else FileBaseline(unseen=NO_BASELINE)
+
+    async def begin_goal(self, event: HostEvent) -> None:
+        """Store the baseline of a new goal, then collect its gate results in the background."""
+        goal = self._goal(event.key)
+        if goal is None or goal.base != FileBaseline() or not event.environment:
+            return
+        base = await self._keep(event.project, event.environment)
+        self._save(event.key, goal.id, lambda now: replace(now, base=base))
+        if base.tree:
+            work = self._baseline(event, replace(goal, base=base))
+            self._baselines[event.key] = asyncio.create_task(work)
+
+    def rest(self, key: SessionKey) -> None:
+        """Stop collecting gate results: something newer happened, and files may have changed."""
+        running = self._baselines.pop(key, None)
+        if running is not None:
+            running.cancel()
+
+    def end(self, key: SessionKey) -> None:
+        """Discard what was stored for a turn."""
+        self.rest(key)
+        begun = self._turns.pop(key, None)
+        if begun is None:
+            return
+        if not begun.keeping.done():
+            begun.keeping.cancel()
+        elif not begun.keeping.cancelled():
+            self._services.workspace.forget(begun.keeping.result(), begun.project)
+
+    async def _keep(self, project: str, environment: Mapping[str, str]) -> FileBaseline:
+        try:
+            async with asyncio.timeout(KEEPING):
+                return await self._services.workspace.remember(project, environment)
+        except TimeoutError:
+            return BASELINE_TOO_SLOW
+
+    async def _baseline(self, event: HostEvent, goal: Goal) -> None:
+        services, tree = self._services, goal.base.tree
+        catalog = await services.catalog.list(event.project, event.environment)
+        advice = gates.advisory_gates(goal, ProjectState(tree=tree, rubric=NO_RUBRIC, catalog=catalog))
+        if not advice:
+            return
+        site = GateContext(project=event.project, tree=tree, environment=event.environment)
+        runs = await services.gates.run(advice, site, catalog.settings.advisory_seconds)
+        if await services.workspace.fingerprint(event.project, event.environment) != tree:
+            return
+        known = gates.build_gate_baseline(runs)
+        self._save(event.key, goal.id, lambda now: replace(now, baseline=known))
+
+    def _goal(self, key: SessionKey) -> Goal | None:
+        try:
+            session = self._services.store.load(key)
+        except (BadInputError, OSError):
+            return None
+        return active_goal(session) if session is not None else None
+
+    def _save(self, key: SessionKey, name: str, change: _GoalChange) -> None:
+        """Change the goal if it is still the same; what cannot be saved is reported missing at the stop."""
+
+        def changed(session: Session) -> Session | None:
+            goal = session.goal
+            return replace(session, goal=change(goal)) if goal is not None and goal.id == name else None
+
+        try:
+            change_session(self._services.store, key, changed)
+        except (BadInputError, OSError) as error:
+            log.warning("%s: what the goal begins with could not be saved: %s", key.id, error)

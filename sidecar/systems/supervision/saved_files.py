@@ -21,8 +21,7 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.kernel.events import AgentStopped, FileSaved, HostEvent
-from sidecar.kernel.held_edits import AgentWrites
-from sidecar.kernel.rubric import ConfigurationContents, Rubric
+from sidecar.kernel.rubric import AgentWrites, ConfigurationContents, Rubric
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.platform.ports import FileWatcher
 from sidecar.rubric.policy import (

@@ -1,31 +1,35 @@
-"""Which session an event belongs to, and where an unknown session came from.
+"""Which session an event belongs to, who may speak for it, and its running judging.
 
 Hosts resume, branch and fork sessions without saying which belong together; the host's process shows it. A
 session that appears in a process is a fork of the one seen there before, unless the host announced it as
-fresh. This memory is lost with the sidecar: a fork right after a restart begins without a goal. The second
-part keeps at most one judging per session.
+fresh. This memory is lost with the sidecar: a fork right after a restart begins without a goal.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
 
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.events import HostEvent, SessionOrigin, SessionStarted
+from sidecar.kernel.events import CommandTyped, HostEvent, SessionEnded, SessionOrigin, SessionStarted
 from sidecar.kernel.masking import SecretMask
+from sidecar.kernel.orders import Ancestry, Giver, Origin
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.text import strip_control_codes
 from sidecar.platform.ports import SessionStore, StaleSessionError
+from sidecar.platform.state import LOOK
 from sidecar.systems.supervision.policy import sessions
-from sidecar.systems.supervision.policy.activity import JudgingStep
+from sidecar.systems.supervision.policy.orders import describe_processes, is_below, judge_origin
+from sidecar.systems.supervision.policy.sessions import JudgingStep
 from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.steering import SteeringWatch
 
 MAX_PROCESSES = 1000
 """Maximum number of host processes that are remembered."""
@@ -202,3 +206,85 @@ class RunningJudgings:
             if key not in self._running:
                 self._steps.pop(key, None)
                 self._heard.pop(key, None)
+
+
+# --- Which process is the host of which session, and who may speak for one (law 9) --------------------------
+
+
+MAX_SESSIONS: Final = 1000
+"""Sessions whose hosts are remembered."""
+MAX_HOSTS: Final = 4
+"""Processes that are remembered as hosts of one session, those that spoke first last."""
+
+
+class HostProcesses:
+    """Tracks the processes of each session's host."""
+
+    def __init__(self, services: Services, steering: SteeringWatch) -> None:
+        """`steering` knows which agents are at work, and tells users."""
+        self._services = services
+        self._steering = steering
+        self._hosts: OrderedDict[SessionKey, tuple[int, ...]] = OrderedDict()
+
+    def impostor(self, event: HostEvent) -> Origin | None:
+        """Return who speaks, where that may not speak for this session; else remember the host.
+
+        A command counts only from a host that is not itself below a host at work.
+        """
+        if not event.speaker:
+            return None
+        known, typed = self._known(event.key), isinstance(event, CommandTyped)
+        if event.speaker in known and not typed:
+            return None
+        chain = self._services.processes.ancestry(event.speaker)
+        if event.speaker < 0 or is_below(chain, known) or (typed and is_below(chain, self._at_work())):
+            seen = describe_processes(chain, at_work=event.key in self._steering.working())
+            return Origin(Giver.AGENT, seen)
+        if event.speaker in known or not chain:  # no chain: this system shows no processes
+            return None
+        return self._new_host(event, chain, known)
+
+    def _new_host(self, event: HostEvent, chain: Ancestry, known: tuple[int, ...]) -> Origin | None:
+        """Remember a host. Beside one that still runs, only a person's may command or end the session."""
+        second = any(self._services.processes.find(pid) is not None for pid in known)
+        if second and isinstance(event, CommandTyped | SessionEnded):
+            origin = self.origin(event.speaker)
+            if origin.giver is not Giver.USER:
+                return origin
+        self._remember(event.key, chain, known, second=second)
+        return None
+
+    def origin(self, pid: int) -> Origin:
+        """Say who gave an order that came from this process; 0: nobody knows which."""
+        self._steering.recall_once()
+        chain = self._services.processes.ancestry(pid)
+        leader = self._services.processes.find(chain[0].leader) if chain else None
+        since = min(self._steering.working().values(), default=None)
+        return judge_origin(chain, leader, self._at_work(), since)
+
+    def _at_work(self) -> frozenset[int]:
+        """Return the processes of the hosts whose agents are at work."""
+        ours = {os.getpid()}  # what a check starts is no person either
+        return frozenset(ours.union(*map(self._known, self._steering.working())))
+
+    def _known(self, key: SessionKey) -> tuple[int, ...]:
+        """Return the processes of a session's host: those heard, else the one that was saved with it."""
+        if key not in self._hosts:
+            try:
+                session = self._services.store.load(key)
+            except (BadInputError, OSError):
+                return ()
+            if session is not None and session.host_process:
+                self._hosts[key] = (session.host_process,)
+        return self._hosts.get(key, ())
+
+    def _remember(self, key: SessionKey, chain: Ancestry, known: tuple[int, ...], *, second: bool) -> None:
+        """Remember a host; tell of it where another one still runs."""
+        if second:
+            seen = describe_processes(chain, at_work=False)
+            said = f"a second process speaks as this session ({seen}). If you opened it twice, all is well"
+            self._steering.owe(key, [f"Supervisor: {said}. Not you? {LOOK}"])
+        self._hosts[key] = (chain[0].pid, *known)[:MAX_HOSTS]
+        self._hosts.move_to_end(key)
+        while len(self._hosts) > MAX_SESSIONS:
+            self._hosts.popitem(last=False)

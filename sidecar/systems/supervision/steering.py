@@ -21,8 +21,7 @@ from msgspec.structs import replace
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, CommandTyped, HostEvent
-from sidecar.kernel.held_edits import AgentWrites, HeldEdit
-from sidecar.kernel.rubric import Rubric
+from sidecar.kernel.rubric import AgentWrites, HeldEdit, Rubric
 from sidecar.kernel.session import Environment, MemoryGap, Session, SessionKey
 from sidecar.kernel.turn import ToolAction, ToolCall, Turn
 from sidecar.rubric.policy import (
@@ -33,7 +32,7 @@ from sidecar.rubric.policy import (
     held_edit_message,
     rubric_change_message,
 )
-from sidecar.systems.supervision.policy.commands import refusal
+from sidecar.systems.supervision.policy.orders import refusal
 from sidecar.systems.supervision.ports import Services
 
 K = TypeVar("K")

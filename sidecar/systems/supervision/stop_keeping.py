@@ -17,9 +17,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.effects import Ruling
+from sidecar.kernel.effects import Inquiry, Ruling
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.masking import SecretMask, mask_texts
 from sidecar.kernel.stop_history import RecordedStop, TimedFact, ruling_outcome
 from sidecar.systems.supervision.ports import Services

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.policy import describe_finding
-from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.effects import (
     AskJudge,
     Continue,
     Effect,
+    Inquiry,
     ReadProjectState,
     ReadTurn,
     Rest,
@@ -27,8 +27,8 @@ from sidecar.kernel.effects import (
 )
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, Fact, GatesRan, JudgeAnswered, OldChecksRan, TurnRead
+from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import Gate, GateRun
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.log import MAX_DETAIL, StopJudged
 from sidecar.kernel.masking import mask_case, mask_comparison, mask_gate_run, mask_ruling, mask_turn
 from sidecar.kernel.session import Session, active_goal
@@ -37,15 +37,13 @@ from sidecar.kernel.turn import Turn
 from sidecar.platform.log_readings import SUPERVISION
 from sidecar.platform.ports import StaleSessionError
 from sidecar.platform.services import note_event
-from sidecar.systems.supervision.baselines import Baselines
-from sidecar.systems.supervision.policy.activity import STEP_WORDING, JudgingStep
-from sidecar.systems.supervision.policy.commands import not_judged_message
-from sidecar.systems.supervision.policy.goal_endings import rest_unjudged
-from sidecar.systems.supervision.policy.journal_facts import add_journal_facts
-from sidecar.systems.supervision.policy.sessions import rebase_ruling
+from sidecar.systems.supervision.policy.continuations import rest_unjudged
+from sidecar.systems.supervision.policy.journal import add_journal_facts
+from sidecar.systems.supervision.policy.orders import not_judged_message
+from sidecar.systems.supervision.policy.sessions import STEP_WORDING, JudgingStep, rebase_ruling
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
 from sidecar.systems.supervision.ports import OtherSystems, Services
-from sidecar.systems.supervision.project_state import ProjectStateReader
+from sidecar.systems.supervision.project_state import Baselines, ProjectStateReader
 from sidecar.systems.supervision.sessions import RunningJudgings, SupersededError, change_session
 from sidecar.systems.supervision.steering import SteeringWatch
 from sidecar.systems.supervision.stop_keeping import StopHistoryWriter

@@ -35,17 +35,25 @@ from sidecar.platform.ports import StaleSessionError, built_on_use
 from sidecar.platform.services import note_event
 from sidecar.platform.state import LOOK
 from sidecar.rubric.policy import GuidanceFiles
-from sidecar.systems.supervision.baselines import Baselines
-from sidecar.systems.supervision.gate_approvals import GateApprovals
-from sidecar.systems.supervision.gate_requests import SessionChecks
-from sidecar.systems.supervision.hosts import HostProcesses
-from sidecar.systems.supervision.policy import commands, sessions
-from sidecar.systems.supervision.policy.activity import JudgingStep, WorkingNote, describe_step
-from sidecar.systems.supervision.policy.commands import describe_session, switch_on_command
-from sidecar.systems.supervision.policy.origins import order_message, refusal_of_agents
+from sidecar.systems.supervision.gate_requests import GateApprovals, SessionChecks
+from sidecar.systems.supervision.policy import orders, sessions
+from sidecar.systems.supervision.policy.orders import (
+    describe_session,
+    order_message,
+    refusal_of_agents,
+    switch_on_command,
+)
+from sidecar.systems.supervision.policy.sessions import JudgingStep, WorkingNote, describe_step
 from sidecar.systems.supervision.ports import NoOtherSystems, OtherSystems, Services
+from sidecar.systems.supervision.project_state import Baselines
 from sidecar.systems.supervision.saved_files import SavedFileWatch
-from sidecar.systems.supervision.sessions import SAVE_TRIES, RunningJudgings, SessionLineage, change_session
+from sidecar.systems.supervision.sessions import (
+    SAVE_TRIES,
+    HostProcesses,
+    RunningJudgings,
+    SessionLineage,
+    change_session,
+)
 from sidecar.systems.supervision.steering import ACCEPT_NAME, SteeringWatch
 
 if TYPE_CHECKING:
@@ -56,7 +64,7 @@ APPROVING_COMMANDS = frozenset({ACCEPT_NAME, "trust"})
 MAX_COMMANDS_REMEMBERED = 1000
 """Typed commands remembered, because hosts report one command twice."""
 
-NOT_TYPED_REPLY = commands.refusal("only what you type yourself can change a goal or a budget.")
+NOT_TYPED_REPLY = orders.refusal("only what you type yourself can change a goal or a budget.")
 """The answer to a command in a prompt that the host did not get from a person (law 9)."""
 
 SHADOW_MODE = "Supervisor: shadow mode: nothing is sent back, only recorded. Type: supervisor config edit"
@@ -115,7 +123,7 @@ class Supervisor:
         order = event.order
         if order.name in APPROVING_COMMANDS or order.word == ACCEPT_NAME:
             why = f"`{order.name}` counts only while no tool call of the agent runs; type it again then"
-            return commands.refusal(f"{why}.")
+            return orders.refusal(f"{why}.")
         try:
             before = self._services.store.load(event.key)
         except OSError as error:
@@ -154,7 +162,7 @@ class Supervisor:
             return NoReply()
         why = f"refused `{event.order.name}`: {refusal_of_agents(speaker)}"
         self.steering.owe(event.key, [f"Supervisor: {why}. {LOOK}"])
-        return commands.refusal(f"{why}.")
+        return orders.refusal(f"{why}.")
 
     def _see_saved(self, event: AnyHostEvent) -> None:
         """Read saved files before this event: an edit before a prompt does not belong to what follows it."""
@@ -338,10 +346,10 @@ class Supervisor:
         if event.order.name in ("rubric", ACCEPT_NAME):
             session, reply = before, self.steering.obey(event)
         else:
-            typed = commands.Typed(at, position, event.prompt_id)
-            session, reply = commands.carry_out_order(before, settings, event.order, typed)
+            typed = orders.Typed(at, position, event.prompt_id)
+            session, reply = orders.carry_out_order(before, settings, event.order, typed)
         if (off := services.switches.off(event.project)) and _enforces_new_goal(session, before):
-            return commands.refusal(f"switched {off}. Type in a shell: {switch_on_command(off)}")
+            return orders.refusal(f"switched {off}. Type in a shell: {switch_on_command(off)}")
         looked = session == before and self._generations.judging(event.key)  # reading ends no judging
         if not looked:
             self._generations.supersede(event.key, _supersede_reason(session, reply))
@@ -355,7 +363,7 @@ class Supervisor:
             if isinstance(error, StaleSessionError) and tries > 1:
                 return self._carry_out(event, tries - 1)
             why = f"the state could not be saved ({error.strerror or error}), so nothing would be enforced"
-            return commands.refusal(f"refused: {why}. Type in a shell: supervisor doctor")
+            return orders.refusal(f"refused: {why}. Type in a shell: supervisor doctor")
         self._note_order(event, reply)
         return self._worded(reply, session, tuple(errors), shadow=settings.mode == "shadow")
 
@@ -388,7 +396,7 @@ class Supervisor:
         checks = describe_checks(goal, ProjectState(tree="", rubric=NO_RUBRIC, catalog=catalog))
         settings, _ = services.configuration.load()
         judge = None if in_shell else services.judge.chosen(event.environment, settings)
-        said = commands.describe_new_goal(session, goal, settings, checks, judge)
+        said = orders.describe_new_goal(session, goal, settings, checks, judge)
         return replace(reply, headline=said.headline, details=said.details)
 
     def _note(self, event: HostEvent, data: EventData, origin: str = "") -> None:
@@ -401,11 +409,11 @@ def _answer_without_state(event: AnyHostEvent, error: OSError) -> HostAnswer:
     why = f"the state could not be read ({error.strerror or error})"
     log.warning("%s: %s", event.key.id, why)
     if isinstance(event, CommandTyped):
-        return commands.refusal(
+        return orders.refusal(
             f"refused: {why}, so nothing would be enforced. Type in a shell: supervisor doctor"
         )
     if isinstance(event, AgentStopped):
-        return Rest(reason=RestReason.UNJUDGED, detail=why, note=commands.not_judged_message(why))
+        return Rest(reason=RestReason.UNJUDGED, detail=why, note=orders.not_judged_message(why))
     return NoReply()
 
 

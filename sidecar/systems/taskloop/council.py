@@ -19,7 +19,7 @@ from msgspec.structs import asdict, replace
 
 from sidecar.evidence.tree.checkout import NoCopyError, ProjectCopies
 from sidecar.evidence.tree.workspace import NAMED_PATHS
-from sidecar.kernel.instructions import PromptHead, parse_instructions
+from sidecar.kernel.decoding import PromptHead, parse_instructions
 from sidecar.kernel.log import LoopCouncil
 from sidecar.kernel.loop import CouncilAnswer, CouncilDecision, CouncilMember, CouncilProposal, Loop
 from sidecar.kernel.masking import SecretMask

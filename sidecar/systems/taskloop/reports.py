@@ -18,7 +18,7 @@ from sidecar.evidence.ports import GateContext, HearGates
 from sidecar.evidence.proof.old_checks import find_weakenings
 from sidecar.evidence.proof.policy import describe_findings, grave_findings
 from sidecar.evidence.reports.measures import Severities, count_severities
-from sidecar.kernel.changes import ProjectChanges
+from sidecar.kernel.evidence import ProjectChanges
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.journal import Author
 from sidecar.kernel.loop import GateResult, GateVerdict

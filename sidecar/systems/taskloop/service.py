@@ -13,13 +13,12 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
 from sidecar.evidence.ports import HearGates
-from sidecar.kernel.budget import reached_worker_limit
-from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.journal import Author, Journal, Task, TaskStatus, completed_task_ids, find_ready_tasks
 from sidecar.kernel.log import EventData, LoopEscalated, LoopReportRuled, LoopSessionChanged, LoopTaskBegun
 from sidecar.kernel.loop import CommandType, ExecutionMode, GateVerdict, Loop, LoopState, LoopStatus, Tier
-from sidecar.kernel.models import TokenUsage, answer_price_cents, model_prices, resolve_model
-from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.session import Session, SessionKey, reached_worker_limit
+from sidecar.kernel.settings import TokenUsage, answer_price_cents, model_prices, resolve_model
 from sidecar.systems.taskloop.council import LoopCouncils
 from sidecar.systems.taskloop.policy import loop as rules
 from sidecar.systems.taskloop.policy.agents import Agent

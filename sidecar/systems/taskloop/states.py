@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.diffs import build_file_diffs
 from sidecar.evidence.ports import CheckpointError, RestoredTree
-from sidecar.kernel.changes import FileBaseline, FileDiff
+from sidecar.kernel.evidence import FileBaseline, FileDiff
 from sidecar.kernel.journal import TaskStatus
 from sidecar.kernel.log import EventData, EventFilter, LoggedEvent, LoopCheckpointed, event_kind
 from sidecar.kernel.loop import Loop, LoopCheckpoint

@@ -15,7 +15,7 @@ from sidecar.evidence.proof.check_files import (
     may_bear_on_checks,
     with_old_inline_tests,
 )
-from sidecar.kernel.changes import FileChange
+from sidecar.kernel.evidence import FileChange
 
 CHECKS = """
 tests/test_a.py test_a.py src/a_test.go src/__tests__/a.js lib/a.test.mjs a.spec.ts spec/a_spec.rb

@@ -15,8 +15,7 @@ from sidecar.evidence.ports import CopyVersion, GateContext
 from sidecar.evidence.proof.old_checks import ScratchChecks
 from sidecar.evidence.proof.policy import rate_comparison
 from sidecar.evidence.tree.workspace import GitWorkspace
-from sidecar.kernel.changes import FileBaseline
-from sidecar.kernel.evidence import CheckChange
+from sidecar.kernel.evidence import CheckChange, FileBaseline
 from sidecar.kernel.gate import CheckComparison, Gate, Kind, Outcome
 from support.git_projects import everything, git
 from support.loops import run

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sidecar.evidence.proof.check_files import find_product_marks
-from sidecar.kernel.changes import FileChange
-from sidecar.kernel.evidence import CheckChange, FindingSeverity
+from sidecar.kernel.evidence import CheckChange, FileChange, FindingSeverity
 from sidecar.kernel.gate import Kind
 
 SILENCED, KNOWS, EQUAL, EXITS = (

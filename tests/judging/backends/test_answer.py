@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.judging.backends.answer import OngoingJudgement, parse_verdict
-from sidecar.kernel.answers import InvalidAnswerError
+from sidecar.kernel.decoding import InvalidAnswerError
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.evidence import Abstain, Answer, Complete, Incomplete, Met, Verdict, Waiting
 from sidecar.kernel.text import clean_line, one_printable_line
-from sidecar.kernel.verdict import Abstain, Answer, Complete, Incomplete, Met, Verdict, Waiting
 from support.fake_claude import COMPLETE
 
 VERDICT: Final = Complete((Met("the tests pass", ("E1",)),), 0.9)

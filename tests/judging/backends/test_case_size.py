@@ -11,9 +11,9 @@ from sidecar.evidence.ledger import gather_evidence
 from sidecar.judging.backends.prompt import CASE_LIMIT, build_judge_prompt
 from sidecar.judging.backends.tokens import estimate_tokens
 from sidecar.judging.case import build_case
-from sidecar.kernel.changes import FileChange, ProjectChanges
+from sidecar.kernel.effects import Inquiry
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.evidence import FileChange, ProjectChanges
 from sidecar.rubric.reader import RubricFiles
 from support.cases import SETTINGS, session
 

@@ -9,9 +9,9 @@ import pytest
 from sidecar.judging.backends.chain import ChosenJudge, build_judge
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.evidence import Abstain
 from sidecar.kernel.runs import RUN_AGENT_VARIABLE
 from sidecar.kernel.settings import JudgeSettings, ModelTiers, ServiceSettings, Settings
-from sidecar.kernel.verdict import Abstain
 from support.fake_claude import CASE, FakeClaude, result
 from support.fake_opencode import FakeOpenCode, wording
 from support.judge_worlds import KEY, TEXTS, ServiceWorld, settings

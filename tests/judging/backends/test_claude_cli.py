@@ -17,8 +17,8 @@ from sidecar.judging.backends.answer import answer_schema
 from sidecar.judging.backends.claude_cli import ClaudeCliJudge
 from sidecar.judging.backends.prompt import build_judge_prompt
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.evidence import Complete, Met
 from sidecar.kernel.settings import JudgeSettings, Settings
-from sidecar.kernel.verdict import Complete, Met
 from sidecar.platform import processes
 from sidecar.platform.processes import ProcessEnding, ProcessResult
 from support.fake_claude import CASE, COMPLETE, FakeClaude, result, structured

@@ -17,8 +17,8 @@ from sidecar.judging.backends.opencode import OpenCodeJudge
 from sidecar.judging.backends.prompt import build_judge_prompt
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.events import JudgeAnswered
+from sidecar.kernel.evidence import Complete, Met
 from sidecar.kernel.settings import JudgeSettings, ModelTiers, Settings
-from sidecar.kernel.verdict import Complete, Met
 from support.fake_claude import CASE
 from support.fake_opencode import (
     COST,

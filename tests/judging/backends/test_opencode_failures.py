@@ -9,8 +9,8 @@ import pytest
 
 from sidecar.judging.backends.opencode import OpenCodeJudge
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.evidence import Abstain
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.verdict import Abstain
 from support.fake_claude import CASE
 from support.fake_opencode import JUDGED, FakeOpenCode, ask, failure, wording
 from support.judge_worlds import TEXTS

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from sidecar.judging.backends.prompt import JudgePrompt, build_judge_prompt, build_repair_prompt
 from sidecar.judging.backends.tokens import estimate_tokens
-from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.effects import JudgeCase
-from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.kernel.evidence import Evidence, EvidenceStrength, FileDiff, Source
 from sidecar.kernel.rubric import Criterion, Rubric, Severity
 from support.judge_cases import CASE, GATE, ORDER, RUBRIC, SECTION, TEXTS, TOOL, sections, shown
 

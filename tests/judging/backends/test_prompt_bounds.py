@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from sidecar.judging.backends.prompt import CASE_LIMIT, build_judge_prompt
 from sidecar.judging.backends.tokens import cut_to_tokens, estimate_tokens
-from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.effects import JudgeCase
-from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.kernel.evidence import Evidence, EvidenceStrength, FileDiff, Source
 from sidecar.kernel.rubric import Criterion, Rubric
 from sidecar.rubric.reader import RubricFiles
 from support.judge_cases import CASE, ORDER, RUBRIC, SECTION, TEXTS, TOOL, facts, sections, shown, size

@@ -14,9 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from sidecar.judging.backends.prompt import JudgePrompt, build_judge_prompt, build_repair_prompt
-from sidecar.kernel.changes import FileDiff
 from sidecar.kernel.effects import JudgeCase
-from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
+from sidecar.kernel.evidence import Evidence, EvidenceStrength, FileDiff, Source
 from sidecar.kernel.rubric import Criterion, Rubric, Severity
 
 TEXTS: Final = Path(__file__).parents[3] / "rubric"

@@ -12,9 +12,9 @@ import pytest
 
 from sidecar.judging.backends.opencode import OpenCodeJudge
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
+from sidecar.kernel.evidence import Complete
 from sidecar.kernel.runs import RUN_AGENT_VARIABLE
 from sidecar.kernel.settings import JudgeSettings, Settings
-from sidecar.kernel.verdict import Complete
 from support.fake_claude import CASE, COMPLETE
 from support.judge_worlds import TEXTS
 from support.worker_agents import SPEAKS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from sidecar.judging.backends.answer import answer_schema
-from sidecar.kernel.verdict import Answer
+from sidecar.kernel.evidence import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

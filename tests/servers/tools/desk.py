@@ -18,7 +18,7 @@ from sidecar.systems.governance import OFFER as GOVERNANCE
 from sidecar.systems.iteration import OFFER as ITERATION
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision import OFFER as SUPERVISION
-from sidecar.systems.supervision.explaining import StopExplainer
+from sidecar.systems.supervision.decisions import StopExplainer
 from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.taskloop import OFFER as TASKLOOP
 from sidecar.systems.tdd import OFFER as TDD

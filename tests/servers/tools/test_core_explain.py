@@ -13,7 +13,7 @@ from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import CONTINUE_DECISION
-from sidecar.systems.supervision.policy.explaining import Next
+from sidecar.systems.supervision.policy.decision_story import Next
 from support.cases import (
     KEY,
     PROJECT,

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from sidecar.evidence.tree.checkout import WorkCopy
-from sidecar.kernel.answers import strict_schema
+from sidecar.kernel.decoding import strict_schema
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.governance import GovernedPhase, WrittenAnswer
 from sidecar.platform.apply import ChangeApplier

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from msgspec import Raw
 
-from sidecar.kernel.audit import AuditEntry, Mode
+from sidecar.kernel.log import AuditEntry
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Mode
 from sidecar.platform.event_log import LOG_FILE, EventLogFile
 from sidecar.systems.governance.audit import Audit, audit_line
 from sidecar.systems.governance.policy.chain import verify_export

@@ -11,9 +11,9 @@ import pytest
 from msgspec import Raw
 from msgspec.structs import replace
 
-from sidecar.kernel.audit import AuditEntry, Mode
-from sidecar.kernel.log import LoggedEvent
+from sidecar.kernel.log import AuditEntry, LoggedEvent
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Mode
 from sidecar.systems.governance.audit import audit_line, chain_entry, seal_lines
 from sidecar.systems.governance.policy.chain import (
     Head,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.evidence.tree.checkout import WorkCopy
-from sidecar.kernel.changes import FileChange
+from sidecar.kernel.evidence import FileChange
 from sidecar.systems.governance.changes import KeptChanges
 from sidecar.systems.governance.policy.work import TroubleError
 from support.tdd_projects import contents, lay_out

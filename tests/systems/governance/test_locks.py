@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 import sidecar
-from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.governance import ContextLock
-from sidecar.kernel.log import EventFilter
+from sidecar.kernel.log import AuditEntry, EventFilter
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Mode
 from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.ports import Clock, SystemClock
 from sidecar.systems.governance.audit import Audit
@@ -194,7 +194,7 @@ def test_what_happens_to_a_lock_is_an_entry_of_the_session_that_holds_it(tmp_pat
 
 RACER = """
 import os, pathlib, sys
-from sidecar.kernel.audit import Mode
+from sidecar.kernel.settings import Mode
 from sidecar.platform.ports import SystemClock
 from sidecar.platform.event_log import EventLogFile
 from sidecar.systems.governance.locks import LockHeldError

@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from sidecar.evidence.ports import EvidenceServices
 from sidecar.kernel import governance as forms
-from sidecar.kernel.audit import Mode
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.governance import (
     AnalyzeInput,
@@ -29,6 +28,7 @@ from sidecar.kernel.governance import (
     ReviewInput,
 )
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Mode
 from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.ports import SystemClock
 from sidecar.platform.steering import UNHELD

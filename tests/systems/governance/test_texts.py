@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.kernel.decoding import PromptHead, parse_instructions
 from sidecar.kernel.governance import GovernedPhase
-from sidecar.kernel.instructions import PromptHead, parse_instructions
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.markdown import markdown_sections
 from sidecar.systems import governance

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.governance import ConductInput, Decision, ErrorType, GovernedPhase
-from sidecar.kernel.settings import ModeRules
+from sidecar.kernel.log import AuditEntry
+from sidecar.kernel.settings import Mode, ModeRules
 from sidecar.systems.governance.policy.table import ACTIONS, AFTER_ANSWER, MAY_CALL, MODES, NEXT_STAGE, Stage
 from sidecar.systems.governance.policy.work import check_order, decide, fold_work
 

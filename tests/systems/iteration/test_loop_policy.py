@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sidecar.kernel import budget
 from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.journal import Journal, Task, TaskStatus
 from sidecar.kernel.orders import GoalTerms, Order
 from sidecar.kernel.runs import RunRequest, RunStatus, StopDecision
+from sidecar.kernel.session import MAX_CONTINUATIONS
 from sidecar.systems.iteration.policy.loop import (
     MAX_AGENT_FAILURES,
     MAX_AGENTS,
@@ -186,7 +186,7 @@ def test_a_check_or_a_specification_alone_is_a_goal_where_the_session_has_none(
 def test_a_budget_of_n_is_n_plus_one_agents_unless_the_person_says_otherwise() -> None:
     assert agent_limit(asked(), KNOWN) == 17
     assert agent_limit(asked(most=4), KNOWN) == 4
-    assert agent_limit(asked(), replace(KNOWN, budget=budget.MAX_CONTINUATIONS)) == MAX_AGENTS
+    assert agent_limit(asked(), replace(KNOWN, budget=MAX_CONTINUATIONS)) == MAX_AGENTS
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,13 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from sidecar.kernel.changes import FileBaseline, FileChange, ProjectChanges
 from sidecar.kernel.effects import CommandReply, RestReason
 from sidecar.kernel.events import SessionEnded
+from sidecar.kernel.evidence import FileBaseline, FileChange, ProjectChanges
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.goal import GateBaseline
 from sidecar.kernel.settings import Settings
-from sidecar.systems.supervision import baselines as bases
+from sidecar.systems.supervision import project_state as bases
 from support.cases import KEY, PROJECT, PYTEST, edited, turn
 from support.fakes import Fakes, command, prompt
 from support.memory_stores import FixedConfiguration

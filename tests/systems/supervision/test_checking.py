@@ -7,9 +7,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.policy import build_gate_baseline
-from sidecar.kernel.changes import RepositoryState
 from sidecar.kernel.effects import RestReason
-from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
+from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding, RepositoryState
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.settings import GateSettings, Settings

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from sidecar.evidence.ledger import gather_evidence
-from sidecar.kernel.effects import Continue, Feedback
+from sidecar.kernel.effects import Continue, Feedback, Inquiry
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import Evidence, MissingWork, Source
 from sidecar.kernel.gate import GateRun, Outcome
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.systems.supervision.messages import FEEDBACK_KINDS, TEXT_LIMIT, MessageFiles
 from sidecar.systems.supervision.policy.continuations import send_agent_back, settle_continuation
 from support.cases import PYTEST, RUBRIC, SETTINGS, TREE, session, stopped, turn, with_goal

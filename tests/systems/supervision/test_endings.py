@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.kernel.effects import Rest, RestReason
+from sidecar.kernel.effects import Inquiry, Rest, RestReason
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.session import Session
-from sidecar.systems.supervision.policy.goal_endings import GO_ON, GOAL_ENDINGS, end_goal, rest_unjudged
+from sidecar.systems.supervision.policy.continuations import GO_ON, GOAL_ENDINGS, end_goal, rest_unjudged
 from support.cases import SETTINGS, session, stopped, with_goal
 from support.table import over_table
 

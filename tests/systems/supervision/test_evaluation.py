@@ -11,13 +11,13 @@ import pytest
 from sidecar.judging.ports import ChosenBackend, Judge
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.events import BackgroundActivity, JudgeAnswered, JudgeFailed, ProjectState
+from sidecar.kernel.evidence import Verdict
 from sidecar.kernel.gate import AvailableGates, Gate, GateOrigin, GateRun
 from sidecar.kernel.gate import Outcome as GateOutcome
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import JudgeSettings, Settings
 from sidecar.kernel.stop_history import EvaluatedStop, GroundTruth, LabelledStop
-from sidecar.kernel.verdict import Verdict
 from sidecar.systems.supervision.evaluation import (
     AbsentJudge,
     EvaluationOptions,

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.events import JudgeFailed
+from sidecar.kernel.evidence import Verdict
 from sidecar.kernel.rubric import Criterion, Rubric, Severity
 from sidecar.kernel.session import ProgressSnapshot, Session
 from sidecar.kernel.settings import JudgeSettings, Settings
 from sidecar.kernel.stop_history import CONTINUE_DECISION, EvaluatedStop, RecordedStop
-from sidecar.kernel.verdict import Verdict
 from sidecar.systems.supervision.evaluation import (
     AbsentJudge,
     EvaluationOptions,

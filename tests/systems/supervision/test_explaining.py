@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.log import RecordEntry
-from sidecar.systems.supervision.explaining import StopExplainer
+from sidecar.systems.supervision.decisions import StopExplainer
 from support.cases import KEY, PROJECT, incomplete, session, with_goal
 from support.fakes import ENVIRONMENT, LIMIT, Fakes
 

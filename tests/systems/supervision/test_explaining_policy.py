@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.kernel.effects import Continue, Feedback, Rest, RestReason
-from sidecar.kernel.evidence import Evidence, Source
+from sidecar.kernel.evidence import Evidence, Gap, Incomplete, Source
 from sidecar.kernel.goal import GoalSpending, GoalStatus
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import TimedFact
-from sidecar.kernel.verdict import Gap, Incomplete
-from sidecar.systems.supervision.policy.explaining import (
+from sidecar.systems.supervision.policy.decision_story import (
     FACT_DETAIL_LIMIT,
     FACT_OVERHEAD,
     Left,

@@ -10,7 +10,7 @@ import pytest
 from sidecar.kernel.effects import HostAnswer, NoReply, Rest, RestReason
 from sidecar.kernel.events import AnyHostEvent, SessionEnded, SessionOrigin
 from sidecar.kernel.settings import Settings
-from sidecar.systems.supervision.policy.commands import not_judged_message
+from sidecar.systems.supervision.policy.orders import not_judged_message
 from support.cases import KEY, PROJECT, complete, incomplete, ran, stopped, turn, with_goal
 from support.fakes import LIMIT, Fakes, command, prompt, started
 from support.memory_stores import FixedConfiguration

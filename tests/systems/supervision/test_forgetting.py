@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sidecar.kernel.audit import AuditEntry, Mode
-from sidecar.kernel.changes import FileBaseline
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.journal import Journal
-from sidecar.kernel.log import AUDIT_KIND, EventFilter, LoggedEvent
+from sidecar.kernel.log import AUDIT_KIND, AuditEntry, EventFilter, LoggedEvent
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Mode
 from sidecar.systems.supervision.forgetting import ForgetRequest, SessionRemover
 from sidecar.systems.supervision.people import CommandLineService
 from support.cases import KEY, PROJECT, with_goal

@@ -11,7 +11,7 @@ from sidecar.kernel.goal import CONDITION_LIMIT, Goal, GoalSpending, GoalStatus
 from sidecar.kernel.orders import parse_order
 from sidecar.kernel.session import ProgressSnapshot, Session
 from sidecar.kernel.settings import JudgeSettings, Settings
-from sidecar.systems.supervision.policy.commands import (
+from sidecar.systems.supervision.policy.orders import (
     CHOSEN_LATER,
     CLEARABLE_STATUSES,
     NO_GOAL,

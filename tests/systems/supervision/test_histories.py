@@ -17,7 +17,7 @@ from sidecar.kernel.goal import LIFETIME_CONTINUATIONS, Goal, GoalStatus
 from sidecar.kernel.orders import CommandName, parse_order
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
-from sidecar.systems.supervision.policy.commands import Typed, carry_out_order
+from sidecar.systems.supervision.policy.orders import Typed, carry_out_order
 from sidecar.systems.supervision.policy.sessions import (
     fork_session,
     mark_agent_active,

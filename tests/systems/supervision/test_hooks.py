@@ -15,7 +15,7 @@ from sidecar.kernel.events import AnyHostEvent
 from sidecar.kernel.session import Environment
 from sidecar.systems.supervision import OFFER
 from sidecar.systems.supervision.hook_events import HookHandler
-from sidecar.systems.supervision.policy.activity import JudgingStep
+from sidecar.systems.supervision.policy.sessions import JudgingStep
 from support.cases import ran, stopped, turn
 from support.fakes import LIMIT, Fakes, prompt
 from support.memory_stores import PlainMessages

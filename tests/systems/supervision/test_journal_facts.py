@@ -10,15 +10,14 @@ from sidecar.evidence.ledger import EVIDENCE_TASK_IDS_LIMIT, gather_evidence
 from sidecar.judging.rules.every import apply_stop_rules
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.evidence import Evidence, Source
+from sidecar.kernel.evidence import Complete, Evidence, Met, Source
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.journal import Journal, NoteKind, Priority, TaskStatus
 from sidecar.kernel.settings import RuleSettings
 from sidecar.kernel.turn import Turn
-from sidecar.kernel.verdict import Complete, Met
 from sidecar.systems.iteration.policy import journal as rules
-from sidecar.systems.supervision.policy.journal_facts import (
+from sidecar.systems.supervision.policy.journal import (
     MAX_STUCK_NOTES,
     MAX_TASKS_SHOWN,
     RECENT_SECONDS,

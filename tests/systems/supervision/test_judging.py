@@ -9,12 +9,11 @@ from msgspec.structs import replace
 
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.judging.verdicts import MIN_CONFIDENCE, SECOND_ANSWER_BAND
-from sidecar.kernel.effects import AskJudge, Continue, Effect, Rest, RestReason, Ruling
+from sidecar.kernel.effects import AskJudge, Continue, Effect, Inquiry, Rest, RestReason, Ruling
 from sidecar.kernel.events import JudgeFailed, ProjectState
+from sidecar.kernel.evidence import Judgement, Verdict
 from sidecar.kernel.goal import GoalSpending, GoalStatus, Spending
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.settings import JudgeSettings, Settings
-from sidecar.kernel.verdict import Judgement, Verdict
 from sidecar.systems.supervision.policy import judge_step
 from support.cases import (
     PYTEST,

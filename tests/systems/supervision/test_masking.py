@@ -11,8 +11,8 @@ from typing import Final
 import msgspec
 import pytest
 
-from sidecar.kernel.changes import FileChange, ProjectChanges
 from sidecar.kernel.effects import HostAnswer
+from sidecar.kernel.evidence import FileChange, ProjectChanges
 from support.cases import KEY, PROJECT, edited, incomplete, ran, stopped, turn
 from support.fakes import LIMIT, Fakes, command
 

@@ -10,10 +10,10 @@ import pytest
 
 from sidecar.kernel.effects import Continue, HostAnswer, Rest, RestReason
 from sidecar.kernel.events import AnyHostEvent, JudgeAnswered, SessionEnded, TurnFailed
+from sidecar.kernel.evidence import Verdict
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.verdict import Verdict
-from sidecar.systems.supervision.policy.activity import JudgingStep
+from sidecar.systems.supervision.policy.sessions import JudgingStep
 from sidecar.systems.supervision.sessions import RunningJudgings, SupersededError
 from support.cases import KEY, PROJECT, complete, incomplete, judged, stopped, with_goal
 from support.fakes import LIMIT, Fakes, command, prompt

@@ -24,7 +24,7 @@ from sidecar.systems.supervision.people import (
     SessionSelector,
     SwitchRequest,
 )
-from sidecar.systems.supervision.policy.origins import (
+from sidecar.systems.supervision.policy.orders import (
     describe_processes,
     general_order_message,
     judge_origin,

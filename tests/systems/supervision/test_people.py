@@ -25,7 +25,7 @@ from sidecar.systems.supervision.people import (
     SessionSelector,
     SwitchRequest,
 )
-from sidecar.systems.supervision.policy.commands import NO_GOAL
+from sidecar.systems.supervision.policy.orders import NO_GOAL
 from sidecar.systems.supervision.sessions import HEARD
 from support.cases import (
     KEY,

@@ -9,7 +9,7 @@ from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
 from sidecar.kernel.orders import parse_order
 from sidecar.kernel.session import ProgressSnapshot, Session
 from sidecar.kernel.settings import Settings
-from sidecar.systems.supervision.policy.commands import Typed, carry_out_order
+from sidecar.systems.supervision.policy.orders import Typed, carry_out_order
 from support.cases import SETTINGS, after, goal, session
 from support.table import over_table
 

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.effects import CommandReply, RestReason
 from sidecar.kernel.events import AgentStopped
-from sidecar.kernel.held_edits import HeldEdit
-from sidecar.kernel.rubric import Rubric
+from sidecar.kernel.rubric import HeldEdit, Rubric
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall
 from sidecar.rubric.policy import EDIT_HINT

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from sidecar.kernel.evidence import Abstain
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.runs import RUN_HOST
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.turn import OpenTask
-from sidecar.kernel.verdict import Abstain
 from support.cases import KEY, UNREACHABLE, complete, incomplete, judged, stopped, turn, with_goal
 from support.play import Played, World, play
 from support.table import over_table

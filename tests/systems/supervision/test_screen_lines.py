@@ -8,24 +8,23 @@ from collections.abc import Iterator
 import pytest
 
 from sidecar.judging.ports import ChosenBackend
-from sidecar.kernel.effects import Continue, Rest
+from sidecar.kernel.effects import Continue, Inquiry, Rest
 from sidecar.kernel.evidence import MissingWork
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.held_edits import HeldEdit
-from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
 from sidecar.rubric.policy import held_edit_message
 from sidecar.systems.supervision.messages import FEEDBACK_KINDS
-from sidecar.systems.supervision.policy.commands import GOAL_USAGE, NO_GOAL, describe_new_goal
-from sidecar.systems.supervision.policy.continuations import send_agent_back
-from sidecar.systems.supervision.policy.goal_endings import (
+from sidecar.systems.supervision.policy.continuations import (
     GOAL_ENDINGS,
     end_goal,
     end_rewound_goal,
     rest_unjudged,
+    send_agent_back,
     waiting_note,
 )
+from sidecar.systems.supervision.policy.orders import GOAL_USAGE, NO_GOAL, describe_new_goal
 from support.cases import SETTINGS, session, stopped, with_goal
 
 LONG = "x" * 900 + "\n" + "y" * 900

@@ -11,7 +11,7 @@ from sidecar.kernel.effects import Rest, RestReason
 from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.session import Session
 from sidecar.kernel.turn import CallOutcome, ToolAction, Turn
-from sidecar.systems.supervision.policy.skip import EARLY_SKIP_RULES, LATE_SKIP_RULES
+from sidecar.systems.supervision.policy.stop import EARLY_SKIP_RULES, LATE_SKIP_RULES
 from support.cases import called, edited, goal, ran, session, stopped, talk, task, turn, with_goal
 from support.play import World, play
 from support.table import over_table

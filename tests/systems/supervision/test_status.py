@@ -6,7 +6,7 @@ import pytest
 
 from sidecar.kernel.goal import ExitCode, Goal, GoalSpending, GoalStatus
 from sidecar.kernel.session import Session
-from sidecar.systems.supervision.policy.commands import NO_GOAL, describe_session, session_exit_code
+from sidecar.systems.supervision.policy.orders import NO_GOAL, describe_session, session_exit_code
 from support.cases import SETTINGS, at_status, goal, said, session, with_goal
 from support.table import over_table
 

@@ -13,9 +13,9 @@ import pytest
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.approvals import InstructionRegistry, TrustFile
+from sidecar.kernel.decoding import InstructionKind
 from sidecar.kernel.events import PromptSubmitted
-from sidecar.kernel.held_edits import AgentWrites
-from sidecar.kernel.instructions import InstructionKind
+from sidecar.kernel.rubric import AgentWrites
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
 from sidecar.platform.configuration import ConfigurationFile

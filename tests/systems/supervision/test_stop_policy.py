@@ -5,11 +5,19 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sidecar.kernel.effects import AskJudge, Effect, ReadProjectState, ReadTurn, Rest, RestReason, RunGates
+from sidecar.kernel.effects import (
+    AskJudge,
+    Effect,
+    Inquiry,
+    ReadProjectState,
+    ReadTurn,
+    Rest,
+    RestReason,
+    RunGates,
+)
 from sidecar.kernel.events import GatesRan
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.settings import GateSettings, JudgeSettings, Settings
 from sidecar.systems.supervision.policy.stop import advance_inquiry
 from support.cases import (

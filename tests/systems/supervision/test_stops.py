@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.kernel.changes import FileChange, ProjectChanges
 from sidecar.kernel.effects import NoReply, RestReason
 from sidecar.kernel.events import BackgroundActivity, JudgeFailed
+from sidecar.kernel.evidence import FileChange, ProjectChanges
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.settings import GateSettings
 from sidecar.platform.session_store import SessionFiles

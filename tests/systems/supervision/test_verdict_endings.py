@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sidecar.kernel.effects import RestReason
+from sidecar.kernel.evidence import Verdict
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.verdict import Verdict
 from support.cases import (
     ASKING,
     PYTEST,

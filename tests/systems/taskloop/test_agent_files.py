@@ -8,8 +8,8 @@ import pytest
 
 from sidecar.evidence.gates.approvals import InstructionRegistry, TrustFile
 from sidecar.evidence.gates.catalog import ProjectCatalog
+from sidecar.kernel.decoding import InstructionKind
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.installation import plugin_root
 from sidecar.systems.taskloop.policy.agents import Agent, ComplexityRange, Outputs, Scope, parse_agent
 

@@ -13,8 +13,8 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sidecar.kernel.changes import FileChange, ProjectChanges
 from sidecar.kernel.errors import ToolRuleError
+from sidecar.kernel.evidence import FileChange, ProjectChanges
 from sidecar.kernel.gate import Gate, Kind, Outcome
 from sidecar.kernel.journal import Author, Journal, TaskStatus
 from sidecar.kernel.log import LoggedEvent

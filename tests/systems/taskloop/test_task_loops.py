@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import TreeDifference
-from sidecar.kernel.changes import FileChange, ProjectChanges
 from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.events import SessionDeleted
+from sidecar.kernel.evidence import FileChange, ProjectChanges
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.journal import Author, Task, TaskStatus

@@ -9,8 +9,8 @@ import pytest
 
 from sidecar.evidence.gates.approvals import InstructionRegistry, TrustFile, list_instruction_gates
 from sidecar.evidence.gates.catalog import ProjectCatalog
+from sidecar.kernel.decoding import InstructionKind
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.instructions import InstructionKind
 from sidecar.platform.installation import plugin_root
 from sidecar.systems.tdd.policy.skills import PhaseAnswer, Skill, parse_skill
 

@@ -15,7 +15,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.structs import read_json
+from sidecar.kernel.decoding import read_json
 
 _TAIL: Final = len(',"digest":""}') + 64
 

@@ -16,9 +16,8 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
-from sidecar.kernel.audit import Mode
 from sidecar.kernel.governance import ErrorAction, ErrorType, GovernedPhase
-from sidecar.kernel.settings import ModeRules
+from sidecar.kernel.settings import Mode, ModeRules
 
 
 class Stage(StrEnum):

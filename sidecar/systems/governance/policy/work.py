@@ -10,10 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.kernel import governance as forms
-from sidecar.kernel.audit import AuditEntry, Mode
 from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.governance import ErrorType, GovernedPhase
-from sidecar.kernel.settings import ModeRules
+from sidecar.kernel.log import AuditEntry
+from sidecar.kernel.settings import Mode, ModeRules
 from sidecar.systems.governance.policy.table import AFTER_ANSWER, MAY_CALL, NEXT_STAGE, Stage
 
 PHASE_TOOL: Final = "phase_"

@@ -17,15 +17,15 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.conditions import asks_only_for_tasks, parse_condition
-from sidecar.kernel import budget
 from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.goal import ExitCode, GoalStatus
 from sidecar.kernel.journal import Journal, Task
 from sidecar.kernel.orders import Order, goal_order
 from sidecar.kernel.runs import RunFinished, RunRequest, RunStatus, StopDecision
+from sidecar.kernel.session import MAX_CONTINUATIONS, MIN_CONTINUATIONS
 from sidecar.kernel.text import clean_line
 
-MAX_AGENTS: Final = budget.MAX_CONTINUATIONS + 1
+MAX_AGENTS: Final = MAX_CONTINUATIONS + 1
 """Maximum agents of one goal: the first, and one for each continuation that a budget may have."""
 MAX_AGENT_FAILURES: Final = 3
 """Failing agents in a row that end a run."""
@@ -76,7 +76,7 @@ def opening_orders(asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
             "To go on type a greater --max-iterations, or another --goal"
         )
     retry = (
-        (Order(name="retry", number=max(asked.most - 1, budget.MIN_CONTINUATIONS)),)
+        (Order(name="retry", number=max(asked.most - 1, MIN_CONTINUATIONS)),)
         if asked.most is not None
         else ()
     )

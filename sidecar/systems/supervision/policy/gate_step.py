@@ -22,14 +22,12 @@ from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.gates.conditions import asks_only_for_tasks, gate_kinds_named
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof import policy as proof
-from sidecar.kernel.effects import Effect, Ruling, RunGates, RunOldChecks, Wanted
+from sidecar.kernel.effects import Effect, Inquiry, Ruling, RunGates, RunOldChecks, Wanted
 from sidecar.kernel.evidence import Claim, ClaimKind, ClaimStatus, Evidence, MissingWork, Source
 from sidecar.kernel.gate import CheckComparison, GateRun, Kind, Outcome
 from sidecar.kernel.goal import Goal, GoalStatus
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.text import counted
-from sidecar.systems.supervision.policy.continuations import send_agent_back
-from sidecar.systems.supervision.policy.goal_endings import end_goal
+from sidecar.systems.supervision.policy.continuations import end_goal, send_agent_back
 
 GATES_STAGE, OLD_CHECKS_STAGE, ADVICE_STAGE = "gates", "old-checks", "advice"
 """The stages in which gates run."""

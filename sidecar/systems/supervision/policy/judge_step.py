@@ -14,19 +14,29 @@ from sidecar.evidence.gates.conditions import asks_only_for_tasks
 from sidecar.evidence.proof import policy as proof
 from sidecar.judging.case import build_case
 from sidecar.judging.verdicts import is_near_threshold, upheld_gaps, verdict_objection
-from sidecar.kernel import budget
-from sidecar.kernel.effects import AskJudge, Effect, JudgeCase, Rest, RestReason, Ruling
+from sidecar.kernel.effects import AskJudge, Effect, Inquiry, JudgeCase, Rest, RestReason, Ruling
 from sidecar.kernel.events import JudgeFailed
-from sidecar.kernel.evidence import MissingWork
+from sidecar.kernel.evidence import (
+    Abstain,
+    Complete,
+    Impossible,
+    Incomplete,
+    Judgement,
+    MissingWork,
+    Verdict,
+    Waiting,
+)
 from sidecar.kernel.goal import Goal, GoalStatus, add_spending
-from sidecar.kernel.inquiry import Inquiry
 from sidecar.kernel.runs import RUN_HOST
-from sidecar.kernel.session import active_goal
+from sidecar.kernel.session import active_goal, reached_cents_limit, reached_daily_limit
 from sidecar.kernel.text import counted
-from sidecar.kernel.verdict import Abstain, Complete, Impossible, Incomplete, Judgement, Verdict, Waiting
-from sidecar.systems.supervision.policy.continuations import send_agent_back
+from sidecar.systems.supervision.policy.continuations import (
+    end_goal,
+    rest_unjudged,
+    send_agent_back,
+    waiting_note,
+)
 from sidecar.systems.supervision.policy.gate_step import GATES_STAGE, gate_failures
-from sidecar.systems.supervision.policy.goal_endings import end_goal, rest_unjudged, waiting_note
 
 JudgingStep = tuple[Inquiry, Effect | Ruling]
 
@@ -43,9 +53,9 @@ def ask_judge(inquiry: Inquiry, condition: str, at: float) -> JudgingStep:
         return send_agent_back(replace(inquiry, stage=TASKS_STAGE), missing_work, at)
     inquiry = replace(inquiry, stage=JUDGE_STAGE)
     goal = active_goal(inquiry.session)
-    if goal is not None and (why := budget.reached_cents_limit(goal, inquiry.settings)):
+    if goal is not None and (why := reached_cents_limit(goal, inquiry.settings)):
         return end_goal(inquiry, GoalStatus.EXHAUSTED, f"{why} spent (set the goal again to go on)")
-    if why := budget.reached_daily_limit(inquiry.today, inquiry.settings):
+    if why := reached_daily_limit(inquiry.today, inquiry.settings):
         return _daily_limit_reached(inquiry, why, at)
     case = build_case(inquiry, condition)
     return replace(inquiry, case=case), AskJudge(case)
@@ -115,9 +125,7 @@ def _daily_limit_reached(inquiry: Inquiry, why: str, at: float) -> JudgingStep:
 
 def _needs_second_answer(inquiry: Inquiry, verdict: Verdict, *, asked: bool) -> bool:
     settings, goal = inquiry.settings, active_goal(inquiry.session)
-    spent = budget.reached_daily_limit(inquiry.today, settings) or (
-        goal and budget.reached_cents_limit(goal, settings)
-    )
+    spent = reached_daily_limit(inquiry.today, settings) or (goal and reached_cents_limit(goal, settings))
     return (
         settings.judge.second_sample
         and inquiry.first is None

@@ -7,6 +7,8 @@ model, whose verdict may also be refused. After a ruling the inquiry is over, an
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from sidecar.evidence.claims.facts import FACT_ASSESSORS
@@ -19,6 +21,7 @@ from sidecar.judging.rules import every, found
 from sidecar.kernel.effects import (
     Continue,
     Effect,
+    Inquiry,
     ReadProjectState,
     ReadTurn,
     Rest,
@@ -37,13 +40,17 @@ from sidecar.kernel.events import (
 )
 from sidecar.kernel.evidence import MissingWork
 from sidecar.kernel.gate import Kind
-from sidecar.kernel.goal import Goal
-from sidecar.kernel.inquiry import Inquiry
+from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.turn import Turn
-from sidecar.systems.supervision.policy import gate_step, judge_step, skip
-from sidecar.systems.supervision.policy.continuations import send_agent_back, settle_continuation
-from sidecar.systems.supervision.policy.goal_endings import end_rewound_goal, rest_unjudged, waiting_note
+from sidecar.systems.supervision.policy import gate_step, judge_step
+from sidecar.systems.supervision.policy.continuations import (
+    end_rewound_goal,
+    rest_unjudged,
+    send_agent_back,
+    settle_continuation,
+    waiting_note,
+)
 
 StopStep = tuple[Inquiry, Effect | Ruling]
 
@@ -59,7 +66,7 @@ CHECKS_CONFIDENCE = 0.99
 
 def begin_inquiry(inquiry: Inquiry) -> StopStep:
     """Handle the stop itself: skip it at once, or read the turn."""
-    reason = skip.early_skip_reason(inquiry)
+    reason = early_skip_reason(inquiry)
     if reason is RestReason.WAITING:
         return inquiry, Rest(reason=reason, detail=inquiry.waits, note=waiting_note(inquiry.waits))
     return (inquiry, Rest(reason=reason, detail=inquiry.off)) if reason else (inquiry, ReadTurn())
@@ -90,14 +97,14 @@ def _handle_turn_read(inquiry: Inquiry, turn: Turn, at: float) -> StopStep:
     session = _add_turn_spending(session, turn, at)
     lost = inquiry.session.pending is not None and not arrived
     inquiry = replace(inquiry, session=session, turn=turn, arrived=arrived, lost=lost)
-    reason = skip.late_skip_reason(inquiry, turn)
+    reason = late_skip_reason(inquiry, turn)
     if reason is not None and (reason is not RestReason.TALK or not turn.calls):
         return _skip_stop(inquiry, reason)
     weighed = every.apply_stop_rules(turn, inquiry.settings.rules, goal=active_goal(session) is not None)
     if reason is not None and not any(finding.certain for finding in weighed.findings):
         # A turn that only read is skipped, unless a rule is certain that it stopped midway.
         return _skip_stop(inquiry, reason)
-    session, tasks = skip.new_background_tasks(inquiry)
+    session, tasks = new_background_tasks(inquiry)
     if tasks and not inquiry.stop.headless:
         detail = f"judged when they end: {'; '.join(tasks)}"[:500]
         return replace(inquiry, session=session), Rest(reason=RestReason.BACKGROUND, detail=detail)
@@ -292,3 +299,66 @@ def _set_checks_confidence(inquiry: Inquiry, order: Effect | Ruling) -> StopStep
     if isinstance(order, Rest) and order.reason in (RestReason.ACHIEVED, RestReason.COMPLETED):
         return replace(inquiry, confidence=1 - CHECKS_CONFIDENCE), order
     return inquiry, order
+
+
+# --- Skip rules: which stops are not judged. The first rule that holds decides; its reason is recorded ------
+# EARLY_SKIP_RULES need only what the host reported, LATE_SKIP_RULES the transcript. Background work is not in
+# the tables, because waiting for it changes the session: see `new_background_tasks`.
+
+
+def _goal_is_paused(inquiry: Inquiry) -> bool:
+    goal = inquiry.session.goal
+    return goal is not None and goal.status is GoalStatus.PAUSED
+
+
+def _goal_is_rewound(inquiry: Inquiry, turn: Turn) -> bool:
+    """Whether the user went back to before the prompt that set the goal."""
+    goal = active_goal(inquiry.session)
+    return goal is not None and goal.prompt_id in turn.rewound
+
+
+def _judged_before(inquiry: Inquiry, turn: Turn) -> bool:
+    """Whether the message was judged, by the host's id and never by its text; a lost answer is repeated."""
+    return bool(turn.last_message_id) and turn.last_message_id == inquiry.session.judged and not inquiry.lost
+
+
+EARLY_SKIP_RULES: tuple[tuple[RestReason, Callable[[Inquiry], object]], ...] = (
+    (RestReason.OURS, lambda q: q.stop.ours),
+    (RestReason.SUBAGENT, lambda q: q.stop.subagent),
+    (RestReason.OFF, lambda q: q.off),
+    (RestReason.PAUSED, _goal_is_paused),
+    (RestReason.PLAN_MODE, lambda q: q.stop.read_only),
+    (RestReason.WAITING, lambda q: q.waits),
+)
+
+LATE_SKIP_RULES: tuple[tuple[RestReason, Callable[[Inquiry, Turn], object]], ...] = (
+    (RestReason.INTERRUPTED, lambda _, turn: turn.interrupted),
+    (RestReason.UNFINISHED, lambda _, turn: turn.unfinished),
+    (RestReason.QUEUED, lambda _, turn: turn.queued),
+    (RestReason.QUESTION, lambda _, turn: turn.asking),
+    (RestReason.REWOUND, _goal_is_rewound),
+    (RestReason.NATIVE_GOAL, lambda _, turn: turn.native_goal),
+    (RestReason.SAME, _judged_before),
+    (RestReason.TALK, lambda q, turn: active_goal(q.session) is None and not turn.changed),
+)
+
+
+def early_skip_reason(inquiry: Inquiry) -> RestReason | None:
+    """Return why to skip the stop before anything is read, None where nothing speaks for it."""
+    return next((reason for reason, holds in EARLY_SKIP_RULES if holds(inquiry)), None)
+
+
+def late_skip_reason(inquiry: Inquiry, turn: Turn) -> RestReason | None:
+    """Return why to skip the stop after the transcript was read, None where it is to be judged."""
+    return next((reason for reason, holds in LATE_SKIP_RULES if holds(inquiry, turn)), None)
+
+
+def new_background_tasks(inquiry: Inquiry) -> tuple[Session, tuple[str, ...]]:
+    """Return the session, and the background tasks for which no stop was deferred or sent back.
+
+    Each task counts once, so that a server left running does not keep a goal from being judged.
+    """
+    session = inquiry.session
+    new = tuple(task for task in inquiry.stop.background if task.id not in session.waited_for)
+    waited = (*session.waited_for, *(task.id for task in new))[-50:]
+    return replace(session, waited_for=waited), tuple(task.description for task in new)

@@ -27,8 +27,8 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from sidecar.kernel.decoding import parse_instructions
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.instructions import parse_instructions
 from sidecar.rubric.conventions import glob_matches_path
 
 LEAST_COMPLEXITY: Final = 1

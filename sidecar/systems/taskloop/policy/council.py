@@ -29,8 +29,7 @@ from msgspec import Struct
 
 from sidecar.judging.backends.tokens import estimate_tokens
 from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal, GateVerdict, Loop
-from sidecar.kernel.models import TokenUsage, answer_price_cents, model_prices, resolve_model
-from sidecar.kernel.settings import Settings
+from sidecar.kernel.settings import Settings, TokenUsage, answer_price_cents, model_prices, resolve_model
 from sidecar.kernel.text import one_printable_line, quote_as_code_block, truncate_middle
 
 LEAST_PROPOSALS: Final = 3

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from sidecar.kernel.changes import FileBaseline
+from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.loop import (
     CommandType,
     CouncilDecision,

@@ -9,9 +9,8 @@ from msgspec import Struct
 
 from sidecar.kernel.journal import Task
 from sidecar.kernel.loop import Loop, Tier
-from sidecar.kernel.models import resolve_model
 from sidecar.kernel.session import Session
-from sidecar.kernel.settings import Settings
+from sidecar.kernel.settings import Settings, resolve_model
 from sidecar.systems.taskloop.policy.agents import Agent, Scope, matches_any
 from sidecar.systems.taskloop.policy.loop import first_tier
 

@@ -20,8 +20,8 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta, Struct, structs
 
+from sidecar.kernel.decoding import parse_instructions
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.instructions import parse_instructions
 
 NAME_PATTERN: Final = r"^[a-z][a-z0-9_-]{0,40}$"
 
