@@ -32,7 +32,7 @@ from judge.report import Result, build_report_part, figures_to_json, markdown, s
 
 from judge import ancestor
 from sidecar.judging import labelled_stops
-from sidecar.judging.figures import count_false_completes
+from sidecar.judging.labelled_stops import count_false_completes
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.settings import JudgeSettings, Settings

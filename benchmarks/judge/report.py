@@ -17,7 +17,7 @@ from judge.figures import (
 from judge.intervals import Estimate, Proportion
 from msgspec import Struct
 
-from sidecar.judging.figures import misjudged_stops
+from sidecar.judging.labelled_stops import misjudged_stops
 from sidecar.kernel.stop_history import EvaluatedStop
 
 NO_FIGURE: Final = "-"

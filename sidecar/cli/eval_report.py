@@ -10,14 +10,20 @@ from typing import Final
 
 from msgspec import Struct
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
 from sidecar.cli.printing import local_time
 from sidecar.cli.screen import new_table
-from sidecar.judging.figures import SAFE_RATE, StopCounts, changed_outcomes, count_stops, misjudged_stops
-from sidecar.judging.labelled_stops import Measurement
+from sidecar.judging.labelled_stops import (
+    SAFE_RATE,
+    Measurement,
+    StopCounts,
+    changed_outcomes,
+    count_stops,
+    misjudged_stops,
+)
 from sidecar.kernel.stop_history import ChangedOutcome, EvaluatedStop
 from sidecar.kernel.text import counted, escape_unprintable
 
@@ -177,11 +183,7 @@ def _advise_on_kept(stops: int, changed: int, undecided: int) -> str:
 @contextmanager
 def eval_progress(screen: Console, total: int) -> Iterator[Callable[[object], None]]:
     """Show a progress bar, on a terminal only. Yields what is called with each stop that is done."""
-    if not screen.is_terminal:
-        yield lambda _done: None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=screen, transient=True) as bar:
+    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
         task = bar.add_task("judging", total=total)
         yield lambda _done: bar.advance(task)
 

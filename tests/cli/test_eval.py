@@ -17,8 +17,7 @@ from sidecar import cli
 from sidecar.cli import eval as eval_command
 from sidecar.cli.eval import RULES_ALONE, EvalOptions, EvalServices, evaluate, evaluation
 from sidecar.cli.eval_report import EvalExitCode, advise_on_judge, advise_on_rubrics
-from sidecar.judging.figures import count_stops
-from sidecar.judging.labelled_stops import MeasurementsFile
+from sidecar.judging.labelled_stops import MeasurementsFile, count_stops
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.errors import BadInputError

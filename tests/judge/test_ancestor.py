@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from judge.ancestor import Named, Reader, cases, judged
 
-from sidecar.judging.figures import changed_outcomes
+from sidecar.judging.labelled_stops import changed_outcomes
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.stop_history import CONTINUE_DECISION

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.judging.figures import (
+from sidecar.judging.labelled_stops import (
     SAFE_RATE,
     StopCounts,
     changed_outcomes,

@@ -55,6 +55,13 @@ local function play(elsewhere)
   for _, answer in pairs(vim.lsp.buf_request_sync(0, "textDocument/hover", place, LIMIT_MS) or {}) do
     seen.hover = answer.result and answer.result.contents.value or vim.inspect(answer)
   end
+
+  vim.api.nvim_buf_set_lines(0, -1, -1, false, { "", "## " })
+  vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(0), 3 })
+  local params = vim.lsp.util.make_position_params()
+  for _, answer in pairs(vim.lsp.buf_request_sync(0, "textDocument/completion", params, LIMIT_MS) or {}) do
+    seen.completed = vim.tbl_map(function(one) return one.label end, answer.result or {})
+  end
 end
 
 local good, why = xpcall(function() play(vim.env.ELSEWHERE) end, debug.traceback)

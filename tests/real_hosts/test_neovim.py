@@ -82,5 +82,6 @@ def test_a_rubric_is_opened_broken_and_mended_in_neovim(seen: Any) -> None:
     )
     assert seen["offered"]
     assert parse_rubric("\n".join(seen["cured"])).antipatterns
-    assert "**DONE**" in seen["hover"]
+    assert seen["hover"].startswith("DONE (done)\n")
+    assert "## Legitimate stops" in seen["completed"]
     assert set(seen["published"]) == {".supervisor"}, "of a rubric.md in another place nothing is said"
