@@ -28,7 +28,6 @@ DEPENDENCY_SUITES = (
     "judging/backends/test_http",
     "platform/test_secrets",
     "platform/test_shell",
-    "platform/test_toml_edit",
     "platform/test_watching",
     "rubric/test_rubric_markdown",
     "servers/rubric_language/test_rubric_language",

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from sidecar.kernel.errors import ServiceError
 from sidecar.platform import processes
-from sidecar.platform.processes import ProcessEnding, resolve_path
+from sidecar.platform.processes import ProcessEnding, guarded_project, leads_inside, resolve_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,13 +46,10 @@ def lies_outside_project(path: str, environment: Mapping[str, str]) -> bool:
 
     A project that contains the user's home does not count as a project here, as in `processes.find_program`.
     """
-    place, home = resolve_path(path), resolve_path(environment.get("HOME", ""))
-    project = resolve_path(session_project(environment))
-    if place is None or not Path(path).is_absolute():
+    if resolve_path(path) is None or not Path(path).is_absolute():
         return False
-    if project is None or (home is not None and home.is_relative_to(project)):
-        return True
-    return not any(one.is_relative_to(project) for one in (place, Path(path), Path(path).parent.resolve()))
+    project = guarded_project(session_project(environment), environment)
+    return project is None or not leads_inside(Path(path), project)
 
 
 # --- API keys -----------------------------------------------------------------------------------------------

@@ -120,10 +120,9 @@ def project_digest(project: str) -> str:
     "" if the path is not absolute or cannot be encoded in UTF-8.
     """
     try:
-        real = os.path.realpath(project).encode()
-    except (ValueError, OSError):
+        return hashlib.sha256(real_project_path(project).encode()).hexdigest()[:32]
+    except BadInputError:
         return ""
-    return hashlib.sha256(real).hexdigest()[:32] if Path(project).is_absolute() else ""
 
 
 def user_paths() -> Paths:

@@ -191,14 +191,12 @@ def find_program(name: str, environment: Mapping[str, str], project: str) -> str
     Relative folders and everything inside `project` are skipped, because a repository does not speak for its
     user. A project that contains the user's home is exempt, or else `~/.local/bin` would be skipped.
     """
-    home, forbidden = resolve_path(environment.get("HOME", "")), resolve_path(project)
-    if home and forbidden and home.is_relative_to(forbidden):
-        forbidden = None
+    forbidden = guarded_project(project, environment)
     import shutil  # noqa: PLC0415 - a cold stop that starts no program does without
 
     for folder in environment.get("PATH", "").split(os.pathsep):
         found = shutil.which(name, path=folder) if Path(folder).is_absolute() else None
-        if found and not (forbidden and _is_program_inside(Path(found), forbidden)):
+        if found and not (forbidden and leads_inside(Path(found), forbidden)):
             return found
     return ""
 
@@ -210,8 +208,15 @@ def resolve_path(path: str) -> Path | None:
     return None
 
 
-def _is_program_inside(program: Path, folder: Path) -> bool:
-    return any(path.is_relative_to(folder) for path in (program, program.parent.resolve(), program.resolve()))
+def guarded_project(project: str, environment: Mapping[str, str]) -> Path | None:
+    """The real path of a project, whose files speak for nobody; None where it contains the user's home."""
+    home, place = resolve_path(environment.get("HOME", "")), resolve_path(project)
+    return None if home and place and home.is_relative_to(place) else place
+
+
+def leads_inside(path: Path, folder: Path) -> bool:
+    """Whether a path or its target lies in a folder."""
+    return any(one.is_relative_to(folder) for one in (path, path.parent.resolve(), path.resolve()))
 
 
 def _open_stdin(stdin: bytes) -> IO[bytes]:

@@ -271,12 +271,8 @@ HOSTILE = {
     "a long list": " && ".join(["a"] * 1500),
     "a long pipe": "|".join(["a"] * 4000),
     "many commands": ";".join(["a"] * 4000),
-    "many codes": "; ".join(f"c; r{number}=$?" for number in range(60)),
     "many elifs": "if a; then b; " + "elif c; then d; " * 400 + "fi",
     "many cases": "case a in " + "a) b;; " * 1000 + "esac",
-    "functions that call each other": "".join(f"f{n}() {{ f{n + 1}; f{n + 1}; }}; " for n in range(50))
-    + "f0",
-    "a function that calls itself": "f() { f; f; }; f",
     "deep loops": "for i in 1; do " * 20 + "a || break" + "; done" * 20,
     "shells in shells": "bash -c " * 900 + "'a'",
     "quotes": "'\"`" * 2000,
