@@ -109,23 +109,17 @@ SAID: Final = (
 )
 
 
-class OfferedTool(Struct, frozen=True):
-    """One tool that is offered."""
+class ServerResult(Struct, frozen=True):
+    """What the server answers, as far as it is the list."""
 
-    name: str
-
-
-class OfferedTools(Struct, frozen=True):
-    """The result of `tools/list`."""
-
-    tools: tuple[OfferedTool, ...]
+    tools: tuple[msgspec.Raw, ...] | None = None
 
 
 class ServerMessage(Struct, frozen=True):
     """A line of the server: a response, or something that is ignored here."""
 
     id: int | str | None = None
-    result: msgspec.Raw = msgspec.Raw(b"")
+    result: ServerResult = ServerResult()
 
 
 async def check_offered_tools(host: str, command: Sequence[str]) -> DoctorFinding:
@@ -135,7 +129,7 @@ async def check_offered_tools(host: str, command: Sequence[str]) -> DoctorFindin
             asyncio.timeout(SECONDS),
             open_dialogue(command, cwd=str(Path.cwd()), environment=os.environ, longest=LONGEST) as server,
         ):
-            number = len(await _request_tool_list(server))
+            number = await _count_tools(server)
     except TimeoutError:
         why = f"no list came within {SECONDS:g} s"
     except (NotLaunchedError, LineTooLongError, msgspec.DecodeError) as trouble:
@@ -149,8 +143,8 @@ async def check_offered_tools(host: str, command: Sequence[str]) -> DoctorFindin
     return error_finding(f"{host} cannot reach the tools: {why}", shlex.join(command))
 
 
-async def _request_tool_list(server: ProcessDialogue) -> tuple[OfferedTool, ...]:
-    """Request the list. Raises NotLaunchedError where the server ends before it answers."""
+async def _count_tools(server: ProcessDialogue) -> int:
+    """Request the list, and count it. Raises NotLaunchedError where the server ends before it answers."""
     for one in SAID:
         await server.say(msgspec.json.encode(one))
     for _ in range(LINES):
@@ -159,7 +153,9 @@ async def _request_tool_list(server: ProcessDialogue) -> tuple[OfferedTool, ...]
             break
         heard = msgspec.json.decode(line, type=ServerMessage)
         if heard.id == LIST:
-            return msgspec.json.decode(heard.result, type=OfferedTools).tools
+            if heard.result.tools is None:
+                raise NotLaunchedError("it answers without a list")
+            return len(heard.result.tools)
     await server.exit_code()
     said = server.errors().decode("utf-8", "replace").strip()
     raise NotLaunchedError(" ".join(said.split())[:300] or "it ended without an answer")

@@ -25,7 +25,6 @@ from sidecar.cli.printing import echo
 from sidecar.cli.run_keys import RunKeys, typed_keys
 from sidecar.cli.run_log import show_run_log
 from sidecar.cli.run_show import RunBoard, RunJsonLines, RunTerminalView, RunView
-from sidecar.cli.run_template import load_template, read_text, write_template
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.evidence.gates.approvals import TrustFile, approved_run_hooks
 from sidecar.evidence.tree.checkout import place_ignored_files
@@ -56,7 +55,14 @@ from sidecar.systems.iteration.overseer import SidecarOverseer
 from sidecar.systems.iteration.policy.loop import MAX_AGENTS
 from sidecar.systems.iteration.policy.prompt import build_run_prompt
 from sidecar.systems.iteration.ports import RunParticipants
-from sidecar.systems.iteration.run_files import IterationCommits, UserHooks, hold_run_lock
+from sidecar.systems.iteration.run_files import (
+    IterationCommits,
+    UserHooks,
+    hold_run_lock,
+    load_template,
+    read_text,
+    write_template,
+)
 from sidecar.systems.supervision.forgetting import ForgetRequest
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.cli.run_template import load_template, write_template
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.runs import RunPromptInputs
 from sidecar.platform.paths import user_paths
 from sidecar.systems.iteration.policy.prompt import build_run_prompt
+from sidecar.systems.iteration.run_files import load_template, write_template
 
 pytestmark = pytest.mark.proves("runs and the journal")
 
