@@ -43,7 +43,7 @@ async def test_a_server_that_offers_nothing_is_a_warning() -> None:
         ((sys.executable, "-c", ""), "without an answer"),
         (server("garbage"), "malformed"),
         (server('{"id":2,"error":{"code":1}}'), "without a list"),
-        (server('{"id":2,"result":{"tools":7}}'), "Expected `array`"),
+        (server('{"id":2,"result":{"tools":7}}'), "Expected `array"),
         (server('{"id":2,"result":{"tools":[' + "1" * (1 << 20) + "]}}"), "too long"),
         (server(*["{}"] * 200), "without an answer"),
     ],
