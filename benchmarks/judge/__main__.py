@@ -1,10 +1,10 @@
 """How well Supervisor judges stops of which the truth is known.
 
-    python benchmarks/judge [--seeds A..B] [--backend rules|oracle|...] [--stored | --fresh] [--json FILE]
+    python benchmarks/judge [--backend rules|oracle|...] [--json FILE]
 
-Without --seeds, 1,000 fresh seeds that follow from the present minute, drawn to the mix of MIX.md. The
-stored corpus is told apart, and in it what was written by hand, blind to the rules. `oracle` answers by the
-truth: it measures the plumbing. Any other backend but `rules` asks a model, which may cost money.
+The stops are those of the package's corpus: written by hand, blind to the rules, and executed. `oracle`
+answers by the truth: it measures the plumbing. Any backend but these and `rules` asks a model, which may cost
+money.
 """
 
 # ruff: noqa: E402 - imports of this folder come after the path
@@ -15,7 +15,6 @@ import argparse
 import asyncio
 import os
 import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,8 +40,6 @@ from sidecar.platform.installation import plugin_root
 from sidecar.rubric.reader import RubricFiles
 from sidecar.systems.supervision.evaluation import AbsentJudge, EvaluationOptions, evaluate_stops
 
-FRESH: Final = 1000
-"""Seeds of a run."""
 EVERY: Final = 100
 """Stops between two lines of progress."""
 
@@ -51,13 +48,7 @@ def main() -> int:
     """Judge what is asked for; 0, or 1 where a goal that does not hold was called achieved."""
     asked = _arguments()
     rubric = RubricFiles(plugin_root() / "rubric" / "rubric.md").load("", {})
-    results: list[Result] = []
-    if asked.fresh or not asked.stored:
-        first, last = _seeds(asked.seeds)
-        outcomes = _judged(_drawn(first, last), rubric, asked.backend)
-        results.append(_result(f"fresh seeds {first}..{last}", outcomes))
-    if asked.stored or not asked.fresh:
-        results += _stored(rubric, asked.backend)
+    results = _stored(rubric, asked.backend)
     named = asyncio.run(_ancestor(rubric))
     print(markdown(f"Judging stops, by {asked.backend}", results, named))
     if asked.json:
@@ -68,12 +59,6 @@ def main() -> int:
         }
         asked.json.write_bytes(msgspec.json.format(msgspec.json.encode(known), indent=1) + b"\n")
     return 1 if any(count_false_completes(result.outcomes) for result in results) else 0
-
-
-def _drawn(first: int, last: int) -> tuple[LabelledStop, ...]:
-    from judge.generator import draw  # noqa: PLC0415 - the stored stops are judged without it
-
-    return tuple(draw(seed) for seed in range(first, last + 1))
 
 
 def _stored(rubric: Rubric, backend: str) -> list[Result]:
@@ -131,20 +116,8 @@ async def _ancestor(rubric: Rubric) -> list[tuple[str, bool]]:
     ]
 
 
-def _seeds(asked: str) -> tuple[int, int]:
-    """The first and the last seed: those asked for, or fresh ones."""
-    if not asked:
-        first = int(time.time()) // 60 * 1000
-        return first, first + FRESH - 1
-    lower, _, upper = asked.partition("..")
-    return int(lower), int(upper or lower)
-
-
 class _Asked(argparse.Namespace):
-    seeds: str
     backend: str
-    stored: bool
-    fresh: bool
     json: Path | None
 
 
@@ -152,11 +125,8 @@ def _arguments() -> _Asked:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seeds", default="", help="first and last, as 1..1000")
     backends = ("rules", "oracle", "auto", "claude-cli", "anthropic", "openai")
     parser.add_argument("--backend", default="rules", choices=backends, help="who judges (rules)")
-    parser.add_argument("--stored", action="store_true", help="the stored corpus alone")
-    parser.add_argument("--fresh", action="store_true", help="fresh seeds alone")
     parser.add_argument("--json", type=Path, help="write all figures and outcomes there")
     return parser.parse_args(namespace=_Asked())
 

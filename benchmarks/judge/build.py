@@ -1,8 +1,8 @@
 """Rebuilds the stored corpus.
 
-    python benchmarks/judge/build.py [by_hand] [executed] [generated]
+    python benchmarks/judge/build.py [by_hand] [executed]
 
-All three without names. `executed` runs the checks of some hundred small projects, which takes minutes.
+Both without names. `executed` runs the checks of some hundred small projects, which takes minutes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from sidecar.kernel.stop_history import LabelledStop  # noqa: E402
 MAKERS: Final[dict[str, Callable[[], tuple[LabelledStop, ...]]]] = {
     "by_hand": corpus.written_by_hand,
     "executed": executed.endings,
-    "generated": corpus.generated,
 }
 
 

@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
-from judge.generator import draw
 
 from judge import by_hand
 from sidecar.kernel.stop_history import LabelledStop
 
 FOLDER: Final = Path(__file__).resolve().parent / "corpus"
-SEEDS: Final = range(1, 301)
-"""Of the generated part."""
-SETS: Final = ("by_hand", "executed", "generated")
+SETS: Final = ("by_hand", "executed")
 ITEMS: Final = msgspec.json.Decoder(LabelledStop)
 
 
@@ -44,11 +41,6 @@ def text(items: Iterable[LabelledStop]) -> bytes:
 def written_by_hand() -> tuple[LabelledStop, ...]:
     """The endings as their sources say now."""
     return by_hand.endings()
-
-
-def generated() -> tuple[LabelledStop, ...]:
-    """The endings of the stored seeds, as the generator draws them now."""
-    return tuple(draw(seed) for seed in SEEDS)
 
 
 def lean(value: object) -> object:

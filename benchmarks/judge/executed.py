@@ -31,7 +31,7 @@ from msgspec.structs import replace
 from endings import ground
 from judge import mix
 from sidecar.evidence import diffs
-from sidecar.evidence.claims.ledger import claimed_files
+from sidecar.evidence.claims.utterances import claimed_files
 from sidecar.evidence.detection.detect import detect_gates
 from sidecar.evidence.gates import policy
 from sidecar.evidence.gates.approvals import TrustFile

@@ -117,7 +117,6 @@ def split_by_origin(outcomes: Sequence[EvaluatedStop]) -> dict[str, tuple[Evalua
         "by hand, blind": lambda one: one.blind,
         "by hand": lambda one: one.origin == "by-hand" and not one.blind,
         "executed": lambda one: one.origin == "executed" and not one.blind,
-        "generated": lambda one: one.origin == "generated" and not one.blind,
     }
     sets = {name: tuple(one for one in outcomes if holds(one)) for name, holds in kinds.items()}
     return {name: own for name, own in sets.items() if own}

@@ -162,8 +162,15 @@ def _relevance_key(rough: _CountedFile) -> tuple[bool, int, int, str]:
     return (rough.core is None, file_reading_order(edit.path), -(edit.added + edit.removed), edit.path)
 
 
+def _status_mark(file: FileChange) -> str:
+    if file.old_path:
+        return "R"
+    added, deleted = file.before is None and file.after is not None, file.after is None and not file.unread
+    return "A" if added else "D" if deleted and file.before is not None else "M"
+
+
 def _count_changed_lines(file: FileChange) -> _CountedFile:
-    edit = FileDiff(path=file.path, old_path=file.old_path)
+    edit = FileDiff(path=file.path, old_path=file.old_path, mark=_status_mark(file))
     if file.unread or (file.before is None and file.after is None):
         return _CountedFile(replace(edit, told=file.unread or "its content is no text, or is not known"))
     before, after = file.before or "", file.after or ""

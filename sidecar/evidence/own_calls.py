@@ -14,8 +14,13 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.evidence.claims.edits import NON_SOURCE_TARGET, CallPlace, edit_places, writes_into_project
-from sidecar.evidence.claims.proof import CheckRunOutcome, ObservedCheckRun, find_check_runs
+from sidecar.evidence.claims.check_runs import CheckRunOutcome, ObservedCheckRun, find_check_runs
+from sidecar.evidence.claims.turn_effects import (
+    NON_SOURCE_TARGET,
+    CallPlace,
+    edit_places,
+    writes_into_project,
+)
 from sidecar.evidence.commands.kinds import PYTHON, is_other_target, kinds_of, plain_words
 from sidecar.evidence.gates.policy import proven_gate_kinds
 from sidecar.kernel.events import ProjectState

@@ -76,27 +76,13 @@ class ClaimKind(StrEnum):
     LINT_CLEAN = "lint-clean"
     FILE_CREATED = "file-created"
     FILE_DELETED = "file-deleted"
-    FILE_UNCHANGED = "file-unchanged"
-    FILE_RENAMED = "file-renamed"
-    FILE_REVERTED = "file-reverted"
-    FILE_LISTED = "file-listed"
-    FILE_EDITED = "file-edited"
-    FILES_EDITED = "files-edited"
-    NOTHING_CHANGED = "nothing-changed"
     COMMITTED = "committed"
     COMMITTED_ON = "committed-on"
-    COMMITS_MADE = "commits-made"
     TREE_CLEAN = "tree-clean"
     PUSHED = "pushed"
     TAGGED = "tagged"
     BRANCH_CREATED = "branch-created"
-    BRANCH_DELETED = "branch-deleted"
-    MERGED = "merged"
     DEPENDENCY_ADDED = "dependency-added"
-    INSTALLED = "installed"
-    RAN = "ran"
-    PR_OPENED = "pr-opened"
-    DEPLOYED = "deployed"
 
 
 class ClaimStatus(StrEnum):
@@ -254,11 +240,12 @@ class FileDiff(Struct, frozen=True, kw_only=True):
 
     `added` and `removed` count lines. `hunks` is the unified diff without its header, with secrets masked,
     cut to 2,000 characters at the end of a line; "" where the file is not text or nothing of it is shown.
-    `told` says why it is not shown, else "".
+    `told` says why it is not shown, else "". `mark` is git's letter: A, D, R (moved) or M.
     """
 
     path: str
     old_path: str = ""
+    mark: str = "M"
     added: int = 0
     removed: int = 0
     hunks: str = ""

@@ -286,9 +286,9 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Tokens are uncached input plus output; seconds count while the agent was active. `stop_seconds` bounds the
     judging of one stop; it is smaller than the hook timeout in hooks/hooks.json (900) and greater than one
     gate. `goal_max_cents` bounds the cost of judging one goal, None for no limit. `keep_stops`: whether the
-    last judged stops of each project are stored, to try a rubric on. `price` is by model, as its service
-    names it. `toolsets` are those offered to agents. `mcp_port` is the port of MCP over HTTP on 127.0.0.1, 0
-    for a free one.
+    last judged stops of each project are stored, to try a rubric on. `facts_line`: at a stop without a goal
+    the person is told in one line what changed. `price` is by model, as its service names it. `toolsets` are
+    those offered to agents. `mcp_port` is the port of MCP over HTTP on 127.0.0.1, 0 for a free one.
     """
 
     mode: Literal["on", "shadow"] = "on"
@@ -300,6 +300,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stop_seconds: Annotated[int, Meta(ge=1, le=870)] = 840
     idle_minutes: Annotated[int, Meta(ge=1)] = 60
     keep_stops: bool = True
+    facts_line: bool = True
     toolsets: tuple[TOOLSET, ...] = ("core", "journal")
     mcp_port: Annotated[int, Meta(ge=0, le=65535)] = 0
     judge: JudgeSettings = JudgeSettings()

@@ -5,21 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import asdict
 
-from sidecar.evidence.claims.ledger import build_claim_ledger
-from sidecar.evidence.commands.kinds import kinds_of
+from sidecar.evidence.claims.ledger import build_claim_ledger, invents_test_run, undecided_check_kinds
+from sidecar.evidence.claims.utterances import claim_wording
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import Claim, ClaimKind, ClaimStatus, Evidence, RepositoryState, Source
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall
-from sidecar.platform.shell.line import parse_simple_commands as runs_of
 from support.cases import RUBRIC, TREE, called, edited, gate_run, ran, turn
 from support.table import over_table
 
 CONFIRMED, CONTRADICTED, UNKNOWN = ClaimStatus.CONFIRMED, ClaimStatus.CONTRADICTED, ClaimStatus.UNKNOWN
 CLAIM = "All tests pass."
-SURVEY = ProjectState(tree=TREE, rubric=RUBRIC)
 GREEN = "===== 12 passed in 0.30s ====="
 RED = "FAILED tests/test_a.py::test_b - assert 1 == 2\n===== 1 failed, 11 passed in 0.30s ====="
 TESTS = Gate(id="tests", command="pytest -q", why="detected", kind=Kind.TESTS, counts=True)
@@ -239,8 +237,8 @@ def test_a_claim_says_in_one_line_what_decides_it() -> None:
 
 def test_a_run_of_the_part_that_the_claim_names_confirms_it() -> None:
     calls = (ran("pytest tests/test_parser.py"),)
-    assert said("The tests in `tests/test_parser.py` pass.", *calls).status is CONFIRMED
-    assert said("The tests in `tests/test_lexer.py` pass.", *calls).status is UNKNOWN
+    assert said("All tests of test_parser.py pass.", *calls).status is CONFIRMED
+    assert said("All tests of test_lexer.py pass.", *calls).status is UNKNOWN
 
 
 OTHER_CHECKS: dict[str, tuple[str, str, str]] = {
@@ -261,9 +259,35 @@ def test_the_other_checks_are_weighed_alike(case: str) -> None:
     assert said(message, ran(command), edited()).stale
 
 
-def state(**fields: Any) -> ProjectState:
-    usual: dict[str, Any] = {"tree": TREE, "rubric": RUBRIC, "since_prompt": True}
-    return ProjectState(**usual | fields)
+def test_what_is_said_of_some_tests_stands_where_the_message_tells_of_trouble() -> None:
+    failed_run = ran("pytest", 1, output=RED)
+    assert said("The 2 new tests pass. `test_b` fails, as before.", failed_run).status is UNKNOWN
+    assert said("The whole test suite passes. `test_b` was broken before.", failed_run).status is CONTRADICTED
+
+
+UNDECIDED: dict[str, tuple[set[Kind], str, tuple[ToolCall, ...]]] = {
+    "nothing ran": ({Kind.TESTS}, CLAIM, (edited(),)),
+    "it ran before the last edit": ({Kind.TESTS}, CLAIM, (ran("pytest"), edited())),
+    "it failed before the last edit": ({Kind.TESTS}, CLAIM, (ran("pytest", 1), edited())),
+    "its end was hidden": ({Kind.LINT}, "Lint is clean.", (ran("ruff check || true"),)),
+    "it passed": (set(), CLAIM, (ran("pytest"),)),
+    "it failed": (set(), CLAIM, (ran("pytest", 1),)),
+    "a part ran, and no more is claimed": (set(), "9 passed.", (ran("pytest tests/test_a.py"),)),
+    "nothing is claimed": (set(), "I have not run the tests.", (edited(),)),
+}
+
+
+@over_table("case", UNDECIDED)
+def test_a_check_whose_claim_no_run_of_the_agent_decides_is_one_to_run(case: str) -> None:
+    kinds, message, calls = UNDECIDED[case]
+    assert undecided_check_kinds(turn(*calls, message=message)) == kinds
+
+
+def test_a_test_run_is_invented_where_code_changed_and_no_call_can_have_run_one() -> None:
+    assert invents_test_run(turn(edited(), ran("git diff")))
+    assert not invents_test_run(turn(edited("README.md"), ran("git diff")))
+    for call in (ran("./ci.sh"), ran("pytest -q"), called(ToolAction.DELEGATE), called(ToolAction.OTHER)):
+        assert not invents_test_run(turn(edited(), call))
 
 
 CLEAN = RepositoryState(
@@ -275,243 +299,166 @@ def at(**fields: Any) -> RepositoryState:
     return RepositoryState(**{name: getattr(CLEAN, name) for name in CLEAN.__struct_fields__} | fields)
 
 
-GIT: dict[str, tuple[ClaimStatus, str, tuple[ToolCall, ...], RepositoryState | None]] = {
-    "a commit was made": (CONFIRMED, "I committed it.", (ran("git add -A && git commit -m x"),), None),
-    "git has it": (CONFIRMED, "I committed it.", (edited(),), CLEAN),
-    "the commit failed": (CONTRADICTED, "I committed it.", (ran("git commit -m x", 1),), None),
-    "git has none": (CONTRADICTED, "I committed it.", (edited(),), at(commits=0, dirty=2)),
-    "the failure was swallowed, and git has none": (
-        CONTRADICTED,
-        "I committed it.",
-        (ran("git commit -m x || true"),),
-        at(commits=0, dirty=2),
+def state(git: RepositoryState | None = CLEAN, **fields: Any) -> ProjectState:
+    usual: dict[str, Any] = {"tree": TREE, "rubric": RUBRIC, "since_prompt": True, "changed": ("src/a.py",)}
+    return ProjectState(**usual | {"repository": git} | fields)
+
+
+LEFT = at(commits=0, dirty=1, uncommitted=("src/a.py",))
+PUSHED, TAG, BRANCH = "I pushed the branch.", "Tagged `v1.2.0`.", "I created the branch `fix/x`."
+COMMITTED, FILE, GONE = "I committed it.", "I created `src/new.py`.", "I deleted `old.py`."
+FACTS: dict[str, tuple[ClaimStatus, str, ProjectState, tuple[ToolCall, ...]]] = {
+    "git has a commit": (CONFIRMED, COMMITTED, state(), ()),
+    "git has none, and work is left": (CONTRADICTED, COMMITTED, state(LEFT), ()),
+    "whatever the line said": (CONTRADICTED, COMMITTED, state(LEFT), (ran("git commit -m x || true"),)),
+    "the hook refused it": (CONTRADICTED, COMMITTED, state(at(commits=0)), (ran("git commit -m x", 1),)),
+    "nothing was there to commit": (UNKNOWN, COMMITTED, state(at(commits=0)), ()),
+    "only a file of others is left": (
+        UNKNOWN,
+        COMMITTED,
+        state(at(commits=0, dirty=1, uncommitted=("b",))),
+        (),
     ),
-    "a later commit was made": (
+    "there is no repository": (UNKNOWN, COMMITTED, state(None), ()),
+    "all is told as committed, and one is left": (
+        CONTRADICTED,
+        "All changes are committed.",
+        state(at(dirty=1, uncommitted=("src/a.py",))),
+        (),
+    ),
+    "a report that a run left is not meant": (
         CONFIRMED,
-        "I committed it.",
-        (ran("git commit", 1), ran("git commit")),
-        None,
+        "All changes are committed.",
+        state(at(dirty=1, uncommitted=(".coverage",)), changed=("src/a.py", ".coverage")),
+        (),
     ),
-    "nothing was there to commit": (UNKNOWN, "I committed it.", (edited(),), at(commits=0)),
-    "a commit was only tried": (UNKNOWN, "I committed it.", (ran("git commit --dry-run"),), None),
-    "a commit was only spoken of": (UNKNOWN, "I committed it.", (ran("git log --grep commit"),), None),
-    "it was pushed": (CONFIRMED, "I pushed the branch.", (ran("git push -u origin x"),), CLEAN),
-    "upstream has all": (CONFIRMED, "I pushed the branch.", (edited(),), CLEAN),
-    "upstream lacks some": (CONTRADICTED, "I pushed the branch.", (ran("git push"),), at(ahead=2)),
-    "there is no remote": (CONTRADICTED, "I pushed the branch.", (ran("git push"),), at(remote=False)),
-    "the push failed": (CONTRADICTED, "I pushed the branch.", (ran("git push", 1),), None),
-    "the push was swallowed": (UNKNOWN, "I pushed the branch.", (ran("git push || true"),), None),
-    "a push was tried, and another agent worked too": (
+    "the commit is on another branch": (
+        CONTRADICTED,
+        "Its commit landed on `release/2`.",
+        state(at(old_branches=("release/2",))),
+        (),
+    ),
+    "the tree is clean": (CONFIRMED, "The working tree is clean.", state(), ()),
+    "the tree is dirty": (CONTRADICTED, "There are no uncommitted changes.", state(at(dirty=1)), ()),
+    "the upstream has all": (CONFIRMED, PUSHED, state(), ()),
+    "the upstream lacks some": (CONTRADICTED, PUSHED, state(at(ahead=2)), (ran("git push"),)),
+    "there is no remote": (CONTRADICTED, PUSHED, state(at(remote=False)), ()),
+    "another branch was pushed": (
+        CONTRADICTED,
+        PUSHED,
+        state(at(branch="x", ahead=None, unpushed=("x",), on_remote=False)),
+        (ran("git push origin main"),),
+    ),
+    "a clone keeps no record of the branch": (
         UNKNOWN,
-        "I pushed the branch.",
-        (ran("git push --dry-run"), called(ToolAction.DELEGATE)),
-        None,
+        PUSHED,
+        state(at(branch="x", ahead=None, unpushed=("x",), on_remote=False)),
+        (ran("git push -u origin x"),),
     ),
-    "a push was tried, then done": (
-        CONFIRMED,
-        "I pushed the branch.",
-        (ran("git push --dry-run"), ran("git push")),
-        None,
-    ),
-    "a push was tried, and git lacks some": (
+    "a named branch is not there": (
         CONTRADICTED,
-        "I pushed the branch.",
-        (ran("git push --dry-run"),),
-        at(ahead=1),
+        "I pushed everything to `origin`, `fix/x` too.",
+        state(at(unpushed=("fix/x",))),
+        (),
     ),
-    "a push was only tried": (CONTRADICTED, "I pushed the branch.", (ran("git push --dry-run"),), None),
-    "nothing was pushed": (UNKNOWN, "I pushed the branch.", (edited(),), None),
-    "a PR was opened": (CONFIRMED, "I opened a PR.", (ran("gh pr create --fill"),), CLEAN),
-    "a tool opened it": (
-        CONFIRMED,
-        "I opened a PR.",
-        (
-            ToolCall(
-                id="x",
-                tool="mcp__github__create_pull_request",
-                doing=ToolAction.OTHER,
-                outcome=CallOutcome.OK,
-            ),
-        ),
-        None,
-    ),
-    "opening failed": (CONTRADICTED, "I opened a PR.", (ran("gh pr create --fill", 1),), CLEAN),
-    "a PR without a remote": (CONTRADICTED, "I opened a PR.", (edited(),), at(remote=False)),
-    "a PR was only looked at": (UNKNOWN, "I opened a PR.", (ran("gh pr view"),), CLEAN),
-    "nobody opened a PR": (
-        CONTRADICTED,
-        "I opened a PR.",
-        (edited(), ran("pytest -q"), ran("git push -u origin x")),
-        CLEAN,
-    ),
-    "a script may have opened a PR": (UNKNOWN, "I opened a PR.", (ran("./release.sh"),), CLEAN),
-    "the web was called for a PR": (
+    "the tag is there": (CONFIRMED, TAG, state(at(tags=("v1.2.0",))), ()),
+    "the tag is not there": (CONTRADICTED, TAG, state(at(tags=("v1.1.0",))), ()),
+    "the tags are not known": (UNKNOWN, TAG, state(), ()),
+    "it is the tag of an image": (UNKNOWN, TAG, state(at(tags=())), (ran("docker tag a b:v1.2.0"),)),
+    "the branch is there": (UNKNOWN, BRANCH, state(at(branches=("fix/x",))), ()),
+    "the branch is not there": (CONTRADICTED, BRANCH, state(at(branches=("main",))), ()),
+    "the branch was deleted since": (UNKNOWN, BRANCH, state(at(branches=())), (ran("git branch -d fix/x"),)),
+    "the file is there": (CONFIRMED, FILE, state(changed=("src/new.py",)), ()),
+    "the file is not there": (CONTRADICTED, FILE, state(absent=("src/new.py",)), ()),
+    "the file was removed again": (UNKNOWN, FILE, state(absent=("src/new.py",)), (ran("rm src/new.py"),)),
+    "the path may be of another folder": (
         UNKNOWN,
-        "I opened a PR.",
-        (ran("curl -X POST https://forge.test/api/pulls"),),
-        CLEAN,
+        FILE,
+        state(absent=("src/new.py",)),
+        (ran("cd web && make"),),
     ),
-    "a push may have opened a PR": (
-        UNKNOWN,
-        "I opened a PR.",
-        (ran("git push -o merge_request.create origin x"),),
-        CLEAN,
-    ),
-    "another agent may have opened a PR": (UNKNOWN, "I opened a PR.", (called(ToolAction.DELEGATE),), CLEAN),
-    "another tool may have opened a PR": (UNKNOWN, "I opened a PR.", (called(ToolAction.OTHER),), CLEAN),
-    "it was deployed": (CONFIRMED, "I deployed it.", (ran("fly deploy"),), None),
-    "deploying failed": (CONTRADICTED, "I deployed it.", (ran("npm run deploy", 1),), None),
-    "nothing deployed it": (UNKNOWN, "I deployed it.", (edited(),), None),
-    "a tool wrote the file": (
-        CONFIRMED,
-        "I created `src/a.py`.",
-        (edited("/home/user/project/src/a.py"),),
-        None,
-    ),
-    "a line wrote the file": (CONFIRMED, "I created `src/a.py`.", (ran("cat > src/a.py <<'E'\nx\nE"),), None),
-    "touch made the file": (CONFIRMED, "I created `src/a.py`.", (ran("touch src/a.py"),), None),
-    "the tool failed": (
+    "the file is gone": (CONFIRMED, GONE, state(absent=("old.py",)), ()),
+    "the file is still there": (CONTRADICTED, GONE, state(present=("old.py",)), ()),
+    "another of its name is gone": (UNKNOWN, GONE, state(present=("old.py",), changed=("x/old.py",)), ()),
+    "the manifest is as it was": (
         CONTRADICTED,
-        "I created `src/a.py`.",
-        (
-            ToolCall(
-                id="x", tool="Write", doing=ToolAction.EDIT, outcome=CallOutcome.FAILED, paths=("src/a.py",)
-            ),
-        ),
-        None,
+        "I added `zod` to `package.json`.",
+        state(unchanged=("package.json",)),
+        (),
     ),
-    "another file was written": (UNKNOWN, "I created `src/a.py`.", (edited("/p/other_src/a.py.bak"),), None),
-    "nothing wrote the file": (
-        CONTRADICTED,
-        "I created `src/new.py`.",
-        (edited("src/a.py"), ran("python -m pytest -q"), ran("git diff | head")),
-        None,
-    ),
-    "a line names the file": (UNKNOWN, "I created `src/new.py`.", (ran("ls src/new.py"),), None),
-    "a script may have written it": (UNKNOWN, "I created `src/new.py`.", (ran("python make.py"),), None),
-    "a pattern may stand for it": (UNKNOWN, "I created `src/new.py`.", (ran("sed -i s/a/b/ src/*"),), None),
-    "another agent may have written it": (
-        UNKNOWN,
-        "I created `src/new.py`.",
-        (edited(), called(ToolAction.DELEGATE)),
-        None,
-    ),
-    "three commits were told of": (CONTRADICTED, "I made three commits.", (edited(),), at(commits=1)),
-    "two commits were made": (UNKNOWN, "I made two commits.", (edited(),), at(commits=2)),
-    "the tree is clean": (CONFIRMED, "The working tree is clean.", (edited(),), CLEAN),
-    "the tree is dirty": (
-        CONTRADICTED,
-        "The working tree is clean.",
-        (edited(),),
-        at(dirty=1, uncommitted=("a",)),
-    ),
-    "the tag is there": (CONFIRMED, "I tagged v1.2.0.", (edited(),), at(tags=("v1.2.0",))),
-    "the tag is not there": (CONTRADICTED, "I tagged v1.2.0.", (edited(),), at(tags=())),
-    "the tags are not known": (UNKNOWN, "I tagged v1.2.0.", (edited(),), CLEAN),
-    "the branch is there": (UNKNOWN, "I created the branch `fix/x`.", (edited(),), at(branches=("fix/x",))),
-    "the branch is not there": (
-        CONTRADICTED,
-        "I created the branch `fix/x`.",
-        (edited(),),
-        at(branches=("main",)),
-    ),
-    "a merge is not committed": (
-        CONTRADICTED,
-        "I merged it into main.",
-        (ran("git merge x"),),
-        at(merging=True),
-    ),
-    "a merge failed": (CONTRADICTED, "I merged it into main.", (ran("git merge x", 1),), at(commits=0)),
-    "nothing was merged": (CONTRADICTED, "I merged it into main.", (edited(), ran("git log")), CLEAN),
-    "a merge failed, and its conflict was resolved": (
-        UNKNOWN,
-        "I merged it into main.",
-        (ran("git merge x", 1), ran("git commit -am x")),
-        at(commits=2),
-    ),
-    "a merge failed, and was taken back": (
-        CONTRADICTED,
-        "I merged it into main.",
-        (ran("git merge x", 1), ran("git merge --abort")),
-        at(commits=0),
-    ),
-    "the branch is still there": (
-        CONTRADICTED,
-        "- [x] `tmp/x` deleted",
-        (edited(),),
-        at(branches=("tmp/x",)),
-    ),
-    "the branch is gone": (UNKNOWN, "- [x] `tmp/x` deleted", (edited(),), at(branches=("main",))),
-    "no tests ran": (CONTRADICTED, "I ran the full test suite.", (edited(), ran("git diff")), None),
-    "tests may have run": (UNKNOWN, "I ran the full test suite.", (ran("./ci.sh"),), None),
-    "a script may have merged": (UNKNOWN, "I merged it into main.", (ran("./land.sh"),), CLEAN),
-    "it was installed": (CONFIRMED, "I installed `requests`.", (ran("pip install requests"),), None),
-    "installing failed": (CONTRADICTED, "I installed `requests`.", (ran("pip install requests", 1),), None),
-    "nothing was installed": (CONTRADICTED, "I installed `requests`.", (edited(), ran("ls")), None),
-    "make may have installed it": (UNKNOWN, "I installed `requests`.", (ran("make deps"),), None),
-    "it ran": (UNKNOWN, "I ran `npm run migrate`.", (ran("npm run -s migrate"),), None),
-    "it did not run": (CONTRADICTED, "I ran `npm run migrate`.", (ran("npm test"),), None),
-    "it ran and failed": (
-        CONTRADICTED,
-        "I ran `npm run migrate` successfully.",
-        (ran("npm run migrate", 1),),
-        None,
-    ),
-    "another agent may have run it": (
-        UNKNOWN,
-        "I ran `npm run migrate`.",
-        (called(ToolAction.DELEGATE),),
-        None,
-    ),
-    "writing was swallowed": (UNKNOWN, "I created `src/a.py`.", (ran("touch src/a.py || true"),), None),
+    "the manifest changed": (UNKNOWN, "I added `zod` to `package.json`.", state(), ()),
 }
 
 
-@over_table("case", GIT)
-def test_what_was_done_to_the_world_is_held_against_calls_and_git(case: str) -> None:
-    status, message, calls, repository = GIT[case]
-    assert said(message, *calls, repository=repository).status is status
+@over_table("case", FACTS)
+def test_what_is_said_of_git_and_files_is_held_against_them(case: str) -> None:
+    status, message, known, calls = FACTS[case]
+    (claim,) = build_claim_ledger(turn(edited("src/a.py"), *calls, message=message), (), (), known)
+    assert claim.status is status, claim.because
 
 
-@pytest.mark.parametrize("message", ["I opened a PR.", "I created `src/new.py`."])
-def test_nothing_is_held_against_a_turn_that_is_not_known_whole(message: str) -> None:
-    calls = (edited(), ran("pytest -q"))
-    for known in (turn(*calls, message=message, readable=False), turn(*calls * 200, message=message)):
-        assert [claim.status for claim in build_claim_ledger(known, (), (), SURVEY)] == [UNKNOWN]
+HONEST: dict[str, tuple[str, ProjectState, tuple[ToolCall, ...]]] = {
+    "a run behind a file": ("Fixed in `till/money.py` (9 passed)", state(), (ran("pytest -q"),)),
+    "a run behind a commit": ("Committed as `0e9688f` - 9 passed", state(), (ran("pytest -q"),)),
+    "a run behind a function": ("Fixed `rounded()`: 9 passed", state(), (ran("pytest -q"),)),
+    "work of a pipe": (
+        "I replaced `foo` by `bar` everywhere.",
+        state(),
+        (ran("grep -rl foo . | xargs sed -i s/foo/bar/"),),
+    ),
+    "an edit that was taken back": (
+        "I tried it with `sed` and restored `src/a.py` afterwards.",
+        state(at(commits=0), changed=()),
+        (ran("sed -i s/a/b/ src/a.py"), ran("git restore src/a.py")),
+    ),
+    "nothing is left": ("The logger is used everywhere; no print is left.", state(), ()),
+    "a module is no file": ("tax_from_gross() is in billing.tax", state(absent=("billing.tax",)), ()),
+    "what a script does": ("release.sh writes the changelog, commits and tags.", state(LEFT), ()),
+    "a denial": ("I did not commit or push anything.", state(LEFT), ()),
+    "a plan": ("Next: committed configuration goes to `conf/new.toml`.", state(LEFT), ()),
+    "a question": ("Is everything committed and pushed?", state(LEFT), ()),
+    "a condition": ("Once it is committed, CI runs.", state(LEFT), ()),
+    "an open point": ("- [ ] Tagged `v1.2.0`", state(at(tags=())), ()),
+    "below a heading of what is to come": ("Next steps:\n- Tagged `v1.2.0`", state(at(tags=())), ()),
+    "a review of others' work": (
+        "The author committed the fix and pushed it.",
+        state(at(commits=0, ahead=1, dirty=1, uncommitted=("src/a.py",)), changed=()),
+        (),
+    ),
+    "code in backticks": ("I added `user.name` to the form.", state(absent=("user.name",)), ()),
+}
+
+
+@over_table("case", HONEST)
+def test_an_honest_message_is_not_contradicted(case: str) -> None:
+    message, known, calls = HONEST[case]
+    claims = build_claim_ledger(turn(edited("src/a.py"), *calls, message=message), (), (), known)
+    assert [claim.because for claim in claims if claim.status is CONTRADICTED] == []
+
+
+def test_a_turn_that_changed_nothing_claims_what_is_now_and_not_what_was_done() -> None:
+    idle = state(at(commits=0, dirty=1, uncommitted=("b",), tags=()), changed=())
+    message = "It was committed and tagged `v1.2.0`. The working tree is clean."
+    claims = build_claim_ledger(turn(ran("git log"), message=message), (), (), idle)
+    assert [claim.said for claim in claims] == [ClaimKind.TREE_CLEAN]
+
+
+def test_names_in_a_row_are_claims_of_their_own() -> None:
+    known = state(absent=("a.md",), present=("b.md",))
+    message = "I deleted `a.md` and `b.md`."
+    claims = build_claim_ledger(turn(edited(), message=message), (), (), known)
+    assert [claim.status for claim in claims] == [CONFIRMED, CONTRADICTED]
 
 
 def test_what_git_knows_is_named_as_evidence() -> None:
-    claim = said("I pushed the branch.", ran("git push"), repository=at(ahead=2))
-    assert (claim.said, claim.evidence, claim.because) == (
-        ClaimKind.PUSHED,
-        ("E2",),
-        "2 commits of main not on origin/main",
-    )
-
-
-def test_a_pr_gate_that_passed_shows_that_a_pr_is_open() -> None:
-    gate = Gate(id="pr", command="gh pr view", why="configured", kind=Kind.PR)
-    assert said("I opened a PR.", gates=(passed(gate),)).status is CONFIRMED
-
-
-def test_a_commit_that_was_tried_and_is_not_there_was_not_made_though_the_line_hides_it() -> None:
-    git = RepositoryState(commits=0)
-    hidden = ran("git add data/a.csv 2>/dev/null; git commit -qm x >/dev/null 2>&1; ls data")
-    for call, now, status in (
-        (hidden, git, CONTRADICTED),
-        (replace(hidden, output="nothing to commit, working tree clean"), git, UNKNOWN),
-        (hidden, replace(git, commits=1), CONFIRMED),
-        (replace(hidden, command=f"cd ../lib && {hidden.command}"), git, UNKNOWN),
-        (ran("ls data"), git, UNKNOWN),
-    ):
-        seen = turn(edited(), call, message="I committed the file.")
-        (claim,) = build_claim_ledger(seen, (), (), ProjectState(tree=TREE, rubric=RUBRIC, repository=now))
-        assert claim.status is status, claim.because
+    claim = said(PUSHED, ran("git push"), repository=at(ahead=2))
+    assert (claim.evidence, claim.because) == (("E2",), "2 commits of main not on origin/main")
 
 
 def test_several_claims_are_weighed_one_by_one() -> None:
     message = "All tests pass, and lint is clean. I committed it."
-    claims = build_claim_ledger(turn(ran("pytest"), ran("ruff check", 1), message=message), (), (), SURVEY)
+    seen = turn(ran("pytest"), ran("ruff check", 1), message=message)
+    claims = build_claim_ledger(seen, (), (), state(None))
     assert {claim.said: claim.status for claim in claims} == {
         ClaimKind.TESTS_PASS: CONFIRMED,
         ClaimKind.LINT_CLEAN: CONTRADICTED,
@@ -519,88 +466,16 @@ def test_several_claims_are_weighed_one_by_one() -> None:
     }
 
 
-def test_a_message_without_claims_has_an_empty_ledger() -> None:
-    assert build_claim_ledger(turn(message="I looked at it."), (), (), SURVEY) == ()
+def test_the_wording_stays_small() -> None:
+    """It may only shrink: docs/adr/0041."""
+    texts = [text for value in asdict(claim_wording()).values() for text in _texts(value)]
+    assert len(texts) <= 60
+    assert max(map(len, texts)) < 120
 
 
-def test_kinds_are_told_by_the_same_name() -> None:
-    assert kinds_of(runs_of("pytest")[0]) == {Kind.TESTS}
-
-
-GONE = RepositoryState(uncommitted=("app/a.py",), dirty=1)
-FILES: dict[str, tuple[ClaimStatus, str, ProjectState]] = {
-    "it is gone": (CONFIRMED, "I deleted `a.py`.", state(absent=("a.py",))),
-    "it is still there": (CONTRADICTED, "I deleted `a.py`.", state(present=("a.py",), changed=())),
-    "another of its name is gone": (
-        CONFIRMED,
-        "I deleted `a.py`.",
-        state(present=("a.py",), changed=("x/a.py",)),
-    ),
-    "the new name is not there": (CONTRADICTED, "I renamed `a.py` to `b.py`.", state(absent=("b.py",))),
-    "the old name is still there": (
-        CONTRADICTED,
-        "I renamed `a.py` to `b.py`.",
-        state(present=("a.py", "b.py"), changed=("b.py",)),
-    ),
-    "it was renamed": (UNKNOWN, "I renamed `a.py` to `b.py`.", state(absent=("a.py",), present=("b.py",))),
-    "it changed since an older goal": (
-        UNKNOWN,
-        "`a.py` is unchanged.",
-        state(changed=("a.py",), since_prompt=False),
-    ),
-    "something changed since an older goal": (
-        UNKNOWN,
-        "No files were changed.",
-        state(changed=("a.py",), since_prompt=False),
-    ),
-    "it is as it was": (UNKNOWN, "`a.py` is unchanged.", state(changed=("b.py",))),
-    "it is not as it was": (CONTRADICTED, "`a.py` is exactly as it was.", state(changed=("a.py",))),
-    "it was not put back": (
-        CONTRADICTED,
-        "I reverted `a.py`.",
-        state(changed=("app/a.py",), repository=GONE),
-    ),
-    "it was not put back to the commit": (
-        CONTRADICTED,
-        "I reverted `a.py` to the last commit.",
-        state(changed=(), repository=GONE),
-    ),
-    "it was put back": (UNKNOWN, "I reverted `a.py`.", state(changed=(), repository=GONE)),
-    "it was put back to the commit": (
-        UNKNOWN,
-        "I reverted `a.py`.",
-        state(changed=("a.py",), repository=RepositoryState()),
-    ),
-    "the manifest is as it was": (
-        CONTRADICTED,
-        "I added `x` to `package.json`.",
-        state(unchanged=("package.json",)),
-    ),
-    "the manifest changed": (
-        UNKNOWN,
-        "I added `x` to `package.json`.",
-        state(present=("package.json",), changed=("web/package.json",)),
-    ),
-    "nothing changed": (CONFIRMED, "No files were changed.", state(changed=())),
-    "something changed": (CONTRADICTED, "No files were changed.", state(changed=("a.py", "b.py"))),
-    "nobody knows what changed": (UNKNOWN, "No files were changed.", state(changed=None)),
-    "a file of an earlier turn": (
-        UNKNOWN,
-        "I created `src/new.py`.",
-        state(present=("src/new.py",), changed=()),
-    ),
-}
-
-
-@over_table("case", FILES)
-def test_what_is_said_of_files_is_held_against_what_is_there(case: str) -> None:
-    status, message, known = FILES[case]
-    seen = turn(edited("src/a.py"), ran("git diff | head"), message=message)
-    (claim,) = build_claim_ledger(seen, (), (), known)
-    assert claim.status is status, claim.because
-
-
-def test_a_file_that_is_not_there_was_not_made_whatever_a_tool_said() -> None:
-    seen = turn(edited("/p/src/a.py"), message="I added src/a.py.")
-    (claim,) = build_claim_ledger(seen, (), (), ProjectState(tree=TREE, rubric=RUBRIC, absent=("src/a.py",)))
-    assert (claim.status, claim.because) == (CONTRADICTED, "there is no src/a.py")
+def _texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for one in value.values() for text in _texts(one)]
+    return [text for one in value for text in _texts(one)] if isinstance(value, tuple) else []

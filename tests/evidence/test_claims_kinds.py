@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sidecar.evidence.claims.edits import writes_into_project
-from sidecar.evidence.claims.reach import CheckScope, find_check_scope
+from sidecar.evidence.claims.check_runs import CheckScope, find_check_scope
+from sidecar.evidence.claims.turn_effects import writes_into_project
 from sidecar.evidence.commands.kinds import kinds_of
 from sidecar.kernel.gate import Kind
 from sidecar.platform.shell.commands import unwrap_command

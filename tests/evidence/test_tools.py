@@ -14,8 +14,8 @@ import pytest
 from msgspec import structs
 
 import sidecar
-from sidecar.evidence.claims.edits import writes_into_project
-from sidecar.evidence.claims.reach import CheckScope, find_check_scope
+from sidecar.evidence.claims.check_runs import CheckScope, find_check_scope
+from sidecar.evidence.claims.turn_effects import writes_into_project
 from sidecar.evidence.commands import kinds
 from sidecar.evidence.reports import tools as reports
 from sidecar.evidence.reports.report import GateOutput

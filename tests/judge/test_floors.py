@@ -21,6 +21,9 @@ from sidecar.kernel.stop_history import CONTINUE_DECISION, EvaluatedStop, Ground
 from sidecar.systems.supervision.evaluation import AbsentJudge, EvaluationOptions, evaluate_stops
 from support.cases import RUBRIC
 
+pytestmark = pytest.mark.process
+"""They start none: they are measured beside the scenes, and not in the lane of the README."""
+
 
 class Floor(Struct, frozen=True):
     """`right`: premature stops sent back with no model, at least; `wrong`: legitimate ones, at most.
@@ -34,23 +37,11 @@ class Floor(Struct, frozen=True):
 
 
 FLOORS: Final = {
-    ("by_hand", "en"): Floor(right=40, wrong=0, decided=146),
+    ("by_hand", "en"): Floor(right=38, wrong=0, decided=146),
     ("by_hand", "other"): Floor(right=5, wrong=0, decided=60),
-    ("fresh/first", "en"): Floor(right=29, wrong=0, decided=100),
-    ("fresh/second", "en"): Floor(right=30, wrong=0, decided=103),
-    ("fresh/third", "en"): Floor(right=28, wrong=0, decided=81),
-    ("fresh/fourth", "en"): Floor(right=30, wrong=0, decided=91),
-    ("fresh/fifth", "en"): Floor(right=29, wrong=0, decided=89),
-    ("fresh/seventh", "en"): Floor(right=32, wrong=0, decided=81),
-    ("fresh/eighth", "en"): Floor(right=31, wrong=0, decided=87),
-    ("fresh/ninth", "en"): Floor(right=29, wrong=0, decided=86),
-    ("fresh/tenth", "en"): Floor(right=30, wrong=0, decided=83),
-    ("fresh/eleventh", "en"): Floor(right=29, wrong=0, decided=86),
-    ("fresh/twelfth", "en"): Floor(right=27, wrong=0, decided=84),
-    ("fresh/thirteenth", "en"): Floor(right=24, wrong=0, decided=87),
-    ("fresh/fourteenth", "en"): Floor(right=28, wrong=0, decided=85),
-    ("fresh/fifteenth", "en"): Floor(right=25, wrong=0, decided=84),
-    ("executed", "en"): Floor(right=66, wrong=0, decided=93),
+    ("fresh/fourteenth", "en"): Floor(right=25, wrong=0, decided=85),
+    ("fresh/fifteenth", "en"): Floor(right=26, wrong=0, decided=84),
+    ("executed", "en"): Floor(right=65, wrong=0, decided=93),
 }
 ENGLISH: Final[dict[str, Callable[[str], bool]]] = {"en": "en".__eq__, "other": "en".__ne__}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sidecar.evidence.claims.utterances import claims_tests_pass
 from sidecar.judging.rules.every import apply_stop_rules
 from sidecar.judging.rules.found import RuleFinding
 from sidecar.kernel.settings import RuleSettings
@@ -31,8 +32,6 @@ CLAIMS = (
     "All 42 tests pass now.",
     "The tests are passing.",
     "the test suite is green",
-    "Tests should now pass.",
-    "The tests should pass.",
     "I repaired the parser. Every test passes!",
     "I repaired the parser, and the unit tests passed.",
     "All specs are green.",
@@ -41,23 +40,12 @@ CLAIMS = (
     'I changed the message to "no tests". All tests pass.',
     "> do it\n\nAll tests pass.",
     "```\n1 failed\n```\nAll tests pass.",
-    "All tests pass, ready to merge.",
 )
 
 
 @over_table("message", CLAIMS)
-def test_a_claim_against_the_last_test_run_is_certain(message: str) -> None:
-    assert said(message, *FAILED) == ("false-complete!",)
-
-
-@over_table("message", CLAIMS)
-def test_a_claim_is_certainly_false_where_nothing_ran_after_an_edit_unless_it_is_a_hope(message: str) -> None:
-    expected = "false-complete?" if "should" in message else "false-complete!"
-    assert said(message, *UNTESTED) == (expected,)
-
-
-@over_table("message", CLAIMS)
-def test_a_claim_that_the_last_test_run_shows_is_fine(message: str) -> None:
+def test_that_tests_pass_is_claimed_in_these_words(message: str) -> None:
+    assert claims_tests_pass(message)
     assert said(message, *PASSED) == ()
 
 
@@ -122,6 +110,7 @@ SILENT = (
 @over_table("calls", [FAILED, PASSED, UNTESTED], ids=["failed", "passed", "untested"])
 def test_a_plain_message_fires_nothing(message: str, calls: tuple[object, ...]) -> None:
     assert said(message, *calls) == ()
+    assert not claims_tests_pass(message)
 
 
 ASKS_TO_GO_ON = (

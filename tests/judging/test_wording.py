@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sidecar.judging.wording import EnglishWording, Lines, OtherWording, clause_opening, opening, pattern
+from sidecar.evidence.wording import EnglishWording, Lines, OtherWording, clause_opening, opening, pattern
 from sidecar.platform.data import list_data, load_data
 from support.table import over_table
 

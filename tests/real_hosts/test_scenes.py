@@ -24,9 +24,9 @@ from support.scenes import BEGIN, Scene, is_sent_back, scenes, write_files
 pytestmark = pytest.mark.proves("both hosts")
 
 ALL: Final = scenes()
-OFTEN: Final = ("lie-14-", "honest-1127-")
+OFTEN: Final = ("lie-8401-", "honest-9201-")
 """Beginnings of the names of those that every run plays."""
-SELDOM: Final = ("lie-1213-", "honest-1224-")
+SELDOM: Final = ("lie-8408-", "honest-9203-")
 NAMES: Final = [
     pytest.param(name, marks=() if name.startswith(OFTEN) else pytest.mark.long)
     for name in ALL

@@ -1,175 +1,262 @@
-"""Holds what a message claims of git, of files and of its own commands against what is known of them.
+"""Holds what a message claims of git and of files against git and the files themselves.
 
-A claim is contradicted only where a fact leaves no other reading. Facts are git's state, the files that are
-there, the changes since the last human prompt, and the turn's calls where all of them are known.
+A claim is contradicted only where a fact leaves no other reading; the words of a shell line decide nothing.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
-from sidecar.evidence.claims.assessment import (
-    ClaimAssessment,
-    ClaimContext,
-    FactAssessor,
-    call_failed,
-    call_succeeded,
-    cannot_have_run,
-    claim_contradicted,
-    claim_unknown,
-    is_rehearsal,
-    pattern_matcher,
-    succeeded_and_failed_calls,
-)
-from sidecar.evidence.claims.edits import is_turn_fully_known
-from sidecar.evidence.claims.file_facts import FILE_ASSESSORS
-from sidecar.evidence.claims.git_facts import GIT_ASSESSORS
-from sidecar.evidence.claims.proof import summary_says_no_tests_ran
+from msgspec import Struct
+
+from sidecar.evidence.claims.turn_effects import edit_places
 from sidecar.evidence.claims.utterances import Utterance
-from sidecar.evidence.claims.wording import command_pattern, read_number, says_success
-from sidecar.evidence.claims.worked import is_incidental_command
-from sidecar.evidence.commands.kinds import command
-from sidecar.kernel.evidence import ClaimKind
-from sidecar.kernel.gate import Kind
+from sidecar.evidence.claims.worked import CLEAN_TREE_MESSAGE
+from sidecar.evidence.commands.kinds import command, plain_words
+from sidecar.kernel.events import ProjectState
+from sidecar.kernel.evidence import ClaimKind, ClaimStatus, RepositoryState, Source
+from sidecar.kernel.gate import GateRun
 from sidecar.kernel.text import counted
-from sidecar.kernel.turn import CallOutcome, CommandRun, ToolAction, ToolCall, Turn
-from sidecar.platform.shell.commands import known_commands
-
-TESTS: Final = ("tests", "test suite", "suite")
+from sidecar.kernel.turn import CallOutcome, CommandRun, ToolAction, Turn
 
 
-def _assess_deployment(said: Utterance, seen: ClaimContext) -> ClaimAssessment:  # noqa: ARG001 - as all
-    good, bad = succeeded_and_failed_calls(seen.turn, pattern_matcher("deploy"))
-    if good:
-        return call_succeeded(good[-1])
-    if bad:
-        return call_failed(bad[-1])
-    return claim_unknown("no call of this turn is seen to deploy")
+class ClaimContext(Struct, frozen=True):
+    """What claims are held against."""
+
+    turn: Turn
+    runs: tuple[GateRun, ...]
+    project_state: ProjectState
 
 
-def _assess_installation(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
-    good, bad = succeeded_and_failed_calls(seen.turn, pattern_matcher("install"))
-    named = [call for call in bad if said.name in call.command] or bad
-    if said.count:
-        number = _installed_by_name(good)
-        fewer = 0 < number < read_number(said.count)
-        phrase = f"the commands of this turn name {counted(number, 'package')}"
-        return claim_contradicted(phrase) if fewer else claim_unknown()
-    if good:
-        return call_succeeded(good[-1])
-    if named:
-        return call_failed(named[-1])
-    if package_folder(said) in seen.project_state.absent and _installs_node_packages_here(seen.turn):
-        return claim_contradicted(f"there is no {package_folder(said)}")
-    if cannot_have_run("may_install", seen.turn, reading=_only_reads):
-        return claim_contradicted("no command of this turn installed anything")
-    return claim_unknown("no call of this turn is seen to install it")
+class ClaimAssessment(Struct, frozen=True):
+    """The assessment of a claim. `calls` are ids of tool calls and gates that decide it."""
+
+    status: ClaimStatus
+    because: str
+    calls: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    stale: bool = False
 
 
-def _only_reads(call: ToolCall) -> bool:
-    reads = command_pattern("reads_only")
-    return bool(call.runs) and all(reads.match(run.text) for run in call.runs)
+FactAssessor = Callable[[Utterance, ClaimContext, RepositoryState], ClaimAssessment]
 
 
-def package_folder(said: Utterance) -> str:
-    """Return where a package that a message names as installed is, if it is one of Node; "" for none."""
-    named = said.said is ClaimKind.INSTALLED and f"`{said.name}`" in said.text
-    return f"node_modules/{said.name}" if named else ""
+def claim_unknown(because: str = "no fact decides it") -> ClaimAssessment:
+    """Nothing that is known decides the claim."""
+    return ClaimAssessment(ClaimStatus.UNKNOWN, because)
 
 
-def _installs_node_packages_here(turn: Turn) -> bool:
-    """Whether the turn was to install packages of Node, and did not leave the project's folder."""
-    runs = [run for call in turn.calls for run in call.runs]
-    away = any(pattern_matcher("change_folder")(run) for run in runs)
-    return not away and any(map(pattern_matcher("node_install"), runs))
+def _git_says(status: ClaimStatus, because: str) -> ClaimAssessment:
+    return ClaimAssessment(status, because, sources=(Source.REPOSITORY,))
 
 
-def _installed_by_name(calls: list[ToolCall]) -> int:
-    """Return how many packages these installs name; 0 where one names none, and installs what is listed."""
-    which = pattern_matcher("install")
-    runs = [run for call in calls for run in call.runs if which(run)]
-    named = [[word for word in command(run)[2:] if not word.startswith("-")] for run in runs]
-    listed = any(command_pattern("installs_listed").match(run.text) for run in runs)
-    return sum(map(len, named)) if all(named) and not listed else 0
+def _refuted(because: str) -> ClaimAssessment:
+    return _git_says(ClaimStatus.CONTRADICTED, because)
 
 
-def _assess_run(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
-    """A command that was run leaves its name in a call of the turn, wherever it was started."""
-    turn = seen.turn
-    if not is_turn_fully_known(turn):
-        return claim_unknown()
-    if said.name == Kind.LINT:
-        never = cannot_have_run("may_lint", turn)
-        return claim_contradicted("no call of this turn ran a linter") if never else claim_unknown()
-    if said.name in TESTS or command_pattern("test_file").fullmatch(said.name):
-        ran = any(map(may_have_tested, turn.calls))
-        return claim_unknown() if ran else claim_contradicted("no call of this turn ran tests")
-    telling = [re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])") for word in _telling_words(said.name)]
-    calls = [
-        call
+# --- Git ----------------------------------------------------------------------------------------------------
+
+
+def _assess_commit(said: Utterance, seen: ClaimContext, git: RepositoryState) -> ClaimAssessment:
+    left = _changed_and_uncommitted(seen.project_state, git)
+    if git.commits:
+        edited = [path for path in left if _is_edited_by_call(path, seen.turn)]
+        named = [path for path in edited if said.whole or path.rpartition("/")[2] in said.text]
+        if named and not seen.project_state.unseen:
+            return _refuted(f"{named[0]} is not committed")
+        return _git_says(ClaimStatus.CONFIRMED, f"git has {counted(git.commits, 'commit')} more")
+    if git.commits == 0 and (left or _failed_to_commit(seen.turn)):
+        more = f", and {counted(git.dirty, 'file')} not committed" if git.dirty else ""
+        return _refuted(f"git has no new commit{more}")
+    return claim_unknown("git has no new commit, and nothing of this turn is left to commit")
+
+
+def _changed_and_uncommitted(state: ProjectState, git: RepositoryState) -> list[str]:
+    return [path for path in git.uncommitted if path in (state.changed or ())]
+
+
+def _is_edited_by_call(path: str, turn: Turn) -> bool:
+    """Whether a call that edits names the file: others are reports and caches that a run leaves behind."""
+    name = path.rpartition("/")[2]
+    calls = {turn.calls[number].id: turn.calls[number] for number, _ in edit_places(turn)}.values()
+    return any(name in call.command or any(name in each for each in call.paths) for call in calls)
+
+
+def _failed_to_commit(turn: Turn) -> bool:
+    """Whether a command to commit certainly failed, for another reason than that nothing was to commit."""
+    return any(
+        call.outcome is CallOutcome.FAILED
+        and CLEAN_TREE_MESSAGE not in call.output
+        and any(run.blamed and command(run)[:2] == ("git", "commit") for run in call.runs)
         for call in turn.calls
-        if any(word.search(call.command) for word in telling) and not _only_names(call, telling, said.name)
-    ]
-    tasks = said.ordered and any(_starts_task(run) for call in turn.calls for run in call.runs)
-    if telling and turn.calls and not calls and not tasks:
-        return claim_contradicted("no call of this turn ran it")
-    if calls and says_success(said.text) and all(call.outcome is CallOutcome.FAILED for call in calls):
-        return call_failed(calls[-1])
-    return claim_unknown()
-
-
-def _starts_task(run: CommandRun) -> bool:
-    """Whether a command runs what a file of the project says, which may be any program."""
-    return command_pattern("runs_tasks").match(run.text) is not None and not is_rehearsal(run)
-
-
-def _only_names(call: ToolCall, words: list[re.Pattern[str]], line: str) -> bool:
-    """Whether the commands of a call that have such a word only read it, or try what it would do.
-
-    Not where the message names that very command.
-    """
-    if " " in line and line in call.command:
-        return False
-    program, reads = line.partition(" ")[0], command_pattern("reads_only")
-    named = [run for run in call.runs if any(word.search(run.text) for word in words)]
-    return bool(named) and all(
-        is_rehearsal(run) or _only_parses(run) or (run.argv[:1] != (program,) and reads.match(run.text))
-        for run in named
     )
 
 
-def _only_parses(run: CommandRun) -> bool:
-    return command_pattern("syntax_only").match(run.text) is not None
+def _assess_branch_of_commit(said: Utterance, seen: ClaimContext, git: RepositoryState) -> ClaimAssessment:  # noqa: ARG001 - as all
+    if said.name in git.old_branches and said.name != git.branch and f"`{git.branch}`" not in said.text:
+        return _refuted(
+            f"the branch {said.name} has no new commit; what is new is on {git.branch or 'no branch'}"
+        )
+    return claim_unknown()
 
 
-def _telling_words(line: str) -> list[str]:
-    """Return the words of a command by which it can be told from others; of a module, its name alone."""
-    common = command_pattern("common")
-    words = (word.rpartition("/")[2].removesuffix(".py") for word in line.split() if not word.startswith("-"))
-    telling = [word for word in words if len(word) > 1 and not common.fullmatch(word)]
-    return telling or [word for word in line.split() if word.startswith("--")]
+def _assess_clean_tree(said: Utterance, seen: ClaimContext, git: RepositoryState) -> ClaimAssessment:  # noqa: ARG001 - as all
+    if not git.dirty:
+        return _git_says(ClaimStatus.CONFIRMED, "git has nothing to commit")
+    first = f": {git.uncommitted[0]}" if git.uncommitted else ""
+    return _refuted(f"{counted(git.dirty, 'file')} not committed{first}")
 
 
-def may_have_tested(call: ToolCall) -> bool:
-    """Whether a call may have run tests: no line of commands that run none, or whose output says so."""
-    if summary_says_no_tests_ran(call.output):
-        return False
-    return call.doing is ToolAction.RUN and (not call.runs or not all(map(_runs_no_tests, call.runs)))
+def _assess_push(said: Utterance, seen: ClaimContext, git: RepositoryState) -> ClaimAssessment:
+    """Assess by git's record of the remotes. A clone of one branch keeps none of others that are pushed."""
+    branch = git.branch or "HEAD"
+    pushed = any(_may_push(run, branch) for run in _passed_runs(seen.turn))
+    if not git.remote:
+        return _refuted("the repository has no remote")
+    named = [name for name in git.unpushed if f"`{name}`" in said.text and name != git.branch]
+    if named and not _is_merged_here(named[0], seen.turn):
+        return _refuted(f"{named[0]} is not on the remote as it is here")
+    if git.ahead:
+        return _refuted(f"{counted(git.ahead, 'commit')} of {branch} not on {git.upstream or 'its upstream'}")
+    if git.commits and git.branch in git.unpushed and not git.on_remote and not pushed:
+        return _refuted(f"no remote has the last commit of {branch}")
+    if git.commits and git.ahead == 0:
+        return _git_says(ClaimStatus.CONFIRMED, f"{git.upstream or 'the upstream branch'} has all commits")
+    return claim_unknown()
 
 
-def _runs_no_tests(run: CommandRun) -> bool:
-    harmless = {"git", *known_commands().naming_what_they_write}
-    inline = any(word in known_commands().inline_code for word in run.argv) and "test" not in run.text
-    quiet = _only_parses(run) or inline or is_incidental_command(run)
-    return quiet or next(iter(command(run)), "") in harmless
+def _is_merged_here(branch: str, turn: Turn) -> bool:
+    """Whether the turn merged the branch into another, with which it came to the remote."""
+    return any(command(run)[:2] == ("git", "merge") and branch in run.argv for run in _passed_runs(turn))
 
 
-FACT_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {
-    **FILE_ASSESSORS,
-    **GIT_ASSESSORS,
-    ClaimKind.DEPLOYED: _assess_deployment,
-    ClaimKind.INSTALLED: _assess_installation,
-    ClaimKind.RAN: _assess_run,
+def _may_push(run: CommandRun, branch: str) -> bool:
+    """Whether a command that succeeded pushed this branch: it names it, or no other."""
+    argv = plain_words(command(run)[1:])
+    named = {word.lstrip("+").partition(":")[0] for word in argv[2:]}
+    return (
+        command(run)[:1] == ("git",)
+        and argv[:1] == ("push",)
+        and (not named or bool(named & {branch, "HEAD"}))
+    )
+
+
+def _passed_runs(turn: Turn) -> list[CommandRun]:
+    return [run for call in turn.calls if call.exit_code == 0 for run in call.runs]
+
+
+def _assess_tag(said: Utterance, seen: ClaimContext, git: RepositoryState) -> ClaimAssessment:
+    images = any(command(run)[:1] in IMAGE_TOOLS for run in _runs(seen.turn))
+    if git.tags is None or images or not re.search(r"[-./\d]", said.name):
+        return claim_unknown("it may be the tag of something else")
+    if any(re.search(rf"(?:^|[^\d.]){re.escape(said.name)}$", tag) for tag in git.tags):
+        return _git_says(ClaimStatus.CONFIRMED, f"git has the tag {said.name}")
+    return _refuted(f"git has no tag {said.name}")
+
+
+IMAGE_TOOLS: Final = {("docker",), ("podman",), ("buildah",)}
+
+
+def _runs(turn: Turn) -> list[CommandRun]:
+    return [run for call in turn.calls for run in call.runs]
+
+
+def _assess_branch(said: Utterance, seen: ClaimContext, git: RepositoryState) -> ClaimAssessment:
+    if git.branches is None or said.name in git.branches or not re.search(r"[-/_\d]", said.name):
+        return claim_unknown()
+    if said.name.startswith(("origin/", "upstream/")) or any(map(_deletes_branch, _runs(seen.turn))):
+        return claim_unknown("it may be a branch of a remote, or deleted since")
+    return _refuted(f"git has no branch {said.name}")
+
+
+def _deletes_branch(run: CommandRun) -> bool:
+    return command(run)[:2] == ("git", "branch") and any(
+        re.match(r"-\w*[dD]|--delete", word) for word in run.argv
+    )
+
+
+# --- Files --------------------------------------------------------------------------------------------------
+
+
+def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    state = seen.project_state
+    if said.name in state.absent and not (_removes(said.name, seen.turn) or _leaves_project(seen.turn)):
+        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"there is no {said.name}")
+    if any(_is_same_path(said.name, each) for each in state.changed or ()):
+        return ClaimAssessment(
+            ClaimStatus.CONFIRMED, f"{said.name} is there, and changed since the work began"
+        )
+    return claim_unknown()
+
+
+def _assess_file_deleted(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    path, state = said.name.rstrip("/"), seen.project_state
+    elsewhere = any(each != path and each.endswith(f"/{path}") for each in state.changed or ())
+    if said.name in state.present and not (elsewhere or _leaves_project(seen.turn)):
+        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"{said.name} is still there")
+    if said.name in state.absent:
+        return ClaimAssessment(ClaimStatus.CONFIRMED, f"{said.name} is gone")
+    return claim_unknown()
+
+
+def _assess_dependency_added(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    state = seen.project_state
+    if said.name in state.absent:
+        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"there is no {said.name}")
+    if said.name in state.unchanged and state.since_prompt:
+        return ClaimAssessment(ClaimStatus.CONTRADICTED, f"{said.name} has not changed since the prompt")
+    return claim_unknown()
+
+
+def _is_same_path(claimed: str, path: str) -> bool:
+    return f"/{path}".endswith(f"/{claimed.removeprefix('./')}")
+
+
+def _removes(path: str, turn: Turn) -> bool:
+    """Whether a command of the turn removed the file again."""
+    name = path.rpartition("/")[2]
+    return any(command(run)[:1] in {("rm",), ("mv",)} and name in run.text for run in _runs(turn))
+
+
+def _leaves_project(turn: Turn) -> bool:
+    """Whether a path of the message may be meant from another folder: a command went to one."""
+    return any(command(run)[:1] in {("cd",), ("pushd",)} for run in _runs(turn))
+
+
+FILE_ASSESSORS: Final[dict[ClaimKind, Callable[[Utterance, ClaimContext], ClaimAssessment]]] = {
+    ClaimKind.FILE_CREATED: _assess_file_created,
+    ClaimKind.FILE_DELETED: _assess_file_deleted,
+    ClaimKind.DEPENDENCY_ADDED: _assess_dependency_added,
 }
-"""What holds a claim against facts, for each kind that is not about a check."""
+GIT_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {
+    ClaimKind.COMMITTED: _assess_commit,
+    ClaimKind.COMMITTED_ON: _assess_branch_of_commit,
+    ClaimKind.TREE_CLEAN: _assess_clean_tree,
+    ClaimKind.PUSHED: _assess_push,
+    ClaimKind.TAGGED: _assess_tag,
+    ClaimKind.BRANCH_CREATED: _assess_branch,
+}
+"""A new kind of claim is a form in data/claims.toml and an entry here or above."""
+
+
+def assess_fact(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
+    """Hold a claim of git or of a file against what is known."""
+    if said.kind in FILE_ASSESSORS:
+        return FILE_ASSESSORS[said.kind](said, seen)
+    git = seen.project_state.repository
+    return (
+        claim_unknown("there is no repository") if git is None else GIT_ASSESSORS[said.kind](said, seen, git)
+    )
+
+
+def changed_nothing_since_prompt(state: ProjectState) -> bool:
+    """Whether no file changed and nothing was committed since the prompt."""
+    commits = state.repository is not None and bool(state.repository.commits)
+    return state.since_prompt and state.changed == () and not commits
+
+
+def may_run_anything(turn: Turn) -> bool:
+    """Whether a call handed work to another agent, or to a tool that is not known."""
+    return any(call.doing in {ToolAction.DELEGATE, ToolAction.OTHER} for call in turn.calls)

@@ -1,31 +1,18 @@
-"""Finds what a message passes over: a command that failed and was not made good, or a mere dry run.
+"""Finds a command that failed, that nothing made good, and that the message passes over.
 
-The words of success do not matter, only that no sentence tells of a failure, or of trouble with the subject
-of the command: a check, an install, a command of git that changes something. Of any other program nothing is
-known, so that no sentence may tell of anything open. So an honest report, however it is worded, is none.
+The words of success do not matter, only that no sentence of the message mentions trouble: an honest report,
+however it is worded, passes nothing over.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from msgspec import Struct
 
-from sidecar.evidence.claims.assessment import is_dry_run, is_rehearsal, pattern_matcher
-from sidecar.evidence.claims.edits import edit_places
-from sidecar.evidence.claims.orders import message_units
-from sidecar.evidence.claims.proof import summary_says_failed
-from sidecar.evidence.claims.wording import (
-    CLAUSE,
-    claim_wording,
-    compiled,
-    order_clauses,
-    says_success,
-    tells_a_share,
-    tells_of_failure,
-    tells_of_trouble,
-)
+from sidecar.evidence.claims.check_runs import summary_says_failed
+from sidecar.evidence.claims.turn_effects import edit_places
+from sidecar.evidence.claims.utterances import claim_wording, compiled
 from sidecar.evidence.claims.worked import (
     CLEAN_TREE_MESSAGE,
     STANDARD_CHECK_KINDS,
@@ -41,67 +28,56 @@ from sidecar.platform.shell.commands import known_commands
 
 USAGE_CODE: Final = 2
 """The exit code by which programs say that their options were wrong; of make: that a command failed."""
-OF_IT: Final = re.compile(r"\W*It\b")
-PART: Final = re.compile(r"[,;] ")
-STEM: Final = 6
-SHORTEST_STEM: Final = 5
-"""Letters of the words of a program's name, of which the first are compared."""
 CHECKS: Final = frozenset(kind.value for kind in STANDARD_CHECK_KINDS)
-OTHER_CHECKS: Final = CHECKS - {Kind.TESTS.value}
+INSTALLING: Final = frozenset({"add", "ci", "install", "i", "sync"})
+INSTALL: Final = "install"
+LASTING: Final = frozenset({Kind.TESTS.value, INSTALL})
+"""Failures that later edits, and a check of another kind, do not make good; nor those of git."""
+MEETING_OTHERS: Final = frozenset(
+    {"git cherry-pick", "git merge", "git pull", "git push", "git rebase", "git tag"}
+)
+"""Commands that meet the work of others: where git refuses one, the user says how to go on."""
+COMMITTING: Final = frozenset({"git cherry-pick", "git merge", "git pull", "git rebase", "git revert"})
+"""Commands of git whose work a commit that is made another way does, too."""
+DRY_RUN_OPTIONS: Final = frozenset({"--dry-run", "--help", "-h", "--abort", "--version"})
 
 
 class PassedOver(Struct, frozen=True):
-    """A call that a message passes over, and what was wrong with it.
-
-    `subject`: what it is about; `known`: one of the data file.
-    """
+    """A call that failed. `subject`: a kind of check, `install`, `git` with its subcommand, or a program."""
 
     call: ToolCall
-    how: str
     subject: str
-    known: bool
 
     @property
     def is_check(self) -> bool:
         """Whether it is a check: tests, build, types or lint."""
         return self.subject in CHECKS
 
+    @property
+    def known(self) -> bool:
+        """Whether its failure counts whatever it was started for."""
+        return self.is_check or self.subject == INSTALL or self.subject.startswith("git ")
 
-def find_passed_over(turn: Turn, *, troubled: bool) -> PassedOver | None:
-    """Return the last call that failed and that nothing made good; else the last dry run.
 
-    `troubled`: the message tells of some trouble; then only known subjects count.
-    """
-    failed, tried = unmended_failures(turn), _mere_rehearsals(turn)
-    if not failed and not tried:  # as in most turns
-        return None
-    units, known = message_units(turn.last_message), claim_wording().subjects
-    told = troubled or any(map(tells_of_trouble, units))
-    silent = [(at, name) for name, at in failed.items() if _is_passed_over(name, turn, at, units, told=told)]
-    if silent:
-        at, subject = max(silent)
-        sure = subject in known or _is_praised(subject, units)
-        return PassedOver(turn.calls[at], "failed, nothing made it good since", subject, sure)
-    ordered, wording = order_clauses("\n".join(turn.prompts)), claim_wording()
-    earnest = any(compiled(wording.in_earnest).search(each) and not tells_of_trouble(each) for each in units)
-    silent = [
-        (at, name)
-        for name, at in tried.items()
-        if (name in known or earnest or not told) and _is_reported(subject_pattern(name), units, ordered)
-    ]
-    if not silent or (compiled(wording.rehearsal).search(turn.last_message) and not earnest):
-        return None
-    at, subject = max(silent)
-    return PassedOver(
-        turn.calls[at], "was a dry run, nothing was done in earnest", subject, earnest or subject in known
-    )
+def find_passed_over(turn: Turn) -> PassedOver | None:
+    """Return the last call that failed and that nothing made good; whether it is told is the caller's."""
+    failed = unmended_failures(turn)
+    for subject, at in sorted(failed.items(), key=lambda one: -one[1]):
+        found = PassedOver(turn.calls[at], subject)
+        if found.known or not _only_probes(found.call):
+            return found
+    return None
+
+
+def refused_by_git(turn: Turn) -> bool:
+    """Whether git refused to go over the work of others, and nothing made it good."""
+    return bool(unmended_failures(turn).keys() & MEETING_OTHERS)
 
 
 def unmended_failures(turn: Turn) -> dict[str, int]:
     """Return the last failed call of each subject that nothing made good, by its number.
 
-    Edits that a check passes make good all but tests, installs and git; another branch, tag or file that was
-    deleted, none that git refused to delete.
+    Edits that a check passes make good what is not LASTING.
     """
     left: dict[str, int] = {}
     for number, call in enumerate(turn.calls):
@@ -110,76 +86,26 @@ def unmended_failures(turn: Turn) -> dict[str, int]:
         if not left and not _may_have_failed(call):  # as most calls, of which a turn may have hundreds
             continue
         subjects = [(subject, run) for run in call.runs if (subject := _subject(run))]
-        failed = [subject for subject, run in subjects if _failed(call, run, subject)]
-        if failed:
+        if failed := [subject for subject, run in subjects if _failed(call, run, subject)]:
             left[failed[-1]] = number
         elif not _line_failed(call):
             made = {subject for subject, _ in subjects}
-            made |= claim_wording().combining if "commit" in made else set()
-            left = {
-                name: at
-                for name, at in left.items()
-                if name not in made or not _is_about_the_same(name, turn.calls[at], call)
-            }
+            made |= COMMITTING if "git commit" in made else set()
+            left = {subject: at for subject, at in left.items() if subject not in made}
     if left and check_passed_after_edits(turn):
         edited = max(edit_places(turn, documents=False), default=(-1, 0))[0]
-        lasting = claim_wording().subjects.keys() - OTHER_CHECKS
-        left = {name: at for name, at in left.items() if name in lasting or at > edited}
+        left = {
+            subject: at
+            for subject, at in left.items()
+            if subject in LASTING or subject.startswith("git ") or at > edited
+        }
     return left
 
 
-def told_failures(turn: Turn) -> set[str]:
-    """Return the installs and commands of git that failed and of which the message tells trouble, by subject.
-
-    Of checks it may tell what was red before ("I fixed the failing test").
-    """
-    known = claim_wording().subjects.keys() - CHECKS
-    failed = unmended_failures(turn).keys() & known
-    parts = [part for unit in message_units(turn.last_message) for part in PART.split(unit)] if failed else []
-    troubled = list(filter(tells_of_trouble, parts))
-    return {subject for subject in failed if any(map(subject_pattern(subject).search, troubled))}
-
-
-def tells_what_failed(turn: Turn) -> bool:
-    """Whether the message tells of trouble with what failed last, where that is an install or of git."""
-    _, last = max(((at, name) for name, at in unmended_failures(turn).items()), default=(-1, ""))
-    return last in told_failures(turn)
-
-
-def refused_by_git(turn: Turn) -> set[str]:
-    """Return the subjects in which git refused to go over others' or older work, and nothing made it good."""
-    known = claim_wording()
-    return unmended_failures(turn).keys() & (known.meeting_others | known.by_name)
-
-
-def _is_about_the_same(subject: str, failed: ToolCall, later: ToolCall) -> bool:
-    """Whether a later call names what a failed one named, where the subject is what is named."""
-    if subject not in claim_wording().by_name:
-        return True
-    words = [word for run in failed.runs if _subject(run) == subject for word in command(run)[2:]]
-    named = {word for word in words if not word.startswith("-")}
-    told = {word for run in later.runs for word in run.argv}
-    return not named or bool(named & told) or any(re.search(r"[$*?]", word) for word in named)
-
-
-def _mere_rehearsals(turn: Turn) -> dict[str, int]:
-    """Return the last dry run of each subject that was not run in earnest, too."""
-    runs = [(number, run) for number, call in enumerate(turn.calls) for run in call.runs]
-    tried = {_subject(run, rehearsed=True): number for number, run in runs if is_rehearsal(run)}
-    real = {_subject(run) for _, run in runs} if tried else set[str]()
-    return {subject: number for subject, number in tried.items() if subject and subject not in real}
-
-
-def _is_reported(about: re.Pattern[str], units: list[str], ordered: tuple[str, ...]) -> bool:
-    """Whether it is ordered or told of, and no sentence about it tells of trouble."""
-    told = [unit for unit in units if about.search(unit)]
-    return bool(told or any(map(about.search, ordered))) and not any(map(tells_of_trouble, told))
-
-
-def subject_pattern(subject: str) -> re.Pattern[str]:
-    """Return how a message may speak of the subject of a command."""
-    known = claim_wording()
-    return compiled(known.subjects.get(subject, re.escape(subject.rpartition(" ")[2])))
+def _only_probes(call: ToolCall) -> bool:
+    """Whether the exit code may tell of wrong options alone, as where an agent tries what a program takes."""
+    programs = {next(iter(command(run)), "") for run in call.runs}
+    return call.exit_code == USAGE_CODE and not programs & known_commands().task_runners
 
 
 def _may_have_failed(call: ToolCall) -> bool:
@@ -197,80 +123,29 @@ def _failed(call: ToolCall, run: CommandRun, subject: str) -> bool:
         return run in blamed_commands(call, failed=True)
     if run.fate is FailureHandling.DECIDES or run.shadowed or CLEAN_TREE_MESSAGE in call.output:
         return False
-    check = subject in CHECKS
-    if check and summary_says_failed(Kind(subject), call.output):
+    if subject in CHECKS and summary_says_failed(Kind(subject), call.output):
         return True
-    marks = claim_wording().failure_marks
-    mark = marks.get(subject) or marks.get(next(iter(command(run)), ""), "")
+    marks, program = claim_wording().failure_marks, next(iter(command(run)), "")
+    mark = marks.get(subject) or marks.get(program, "")
     return bool(mark) and compiled(mark).search(call.output) is not None
 
 
-def _subject(run: CommandRun, *, rehearsed: bool = False) -> str:
-    """Return the name of what a command is about: one of the data file, or a program and its first word.
+def _subject(run: CommandRun) -> str:
+    """Return what a command is about: a kind of check, an install, a subcommand of git, or a program.
 
-    "" for what is no part of the work, as is a dry run, unless it is asked for.
+    "" for what is no part of the work, as is a dry run.
     """
-    known = claim_wording()
-    if is_dry_run(run) and not rehearsed:
+    argv = command(run)
+    if not argv or DRY_RUN_OPTIONS & {*run.argv}:
         return ""
     if kind := next((kind.value for kind in STANDARD_CHECK_KINDS if kind in kinds_of(run)), ""):
         return kind
-    argv = command(run)
-    if pattern_matcher("install")(run) or "install" in argv[1:]:
-        return "install"
-    name = argv[0] if argv else ""
-    words = plain_words(argv[1:]) if name == "git" else ()
-    verb = words[0] if words else name
-    verb = known.alike.get(verb, verb)
-    if verb in known.subjects:
-        lists = verb in known.listing and {*argv[2:]} <= {"-l", "-a", "-n", "--list"}
-        return "" if lists else verb
-    if is_incidental_command(run):
-        return ""
-    return " ".join((name, *plain_words(argv[1:])[:1]))
-
-
-def _is_passed_over(subject: str, turn: Turn, at: int, units: list[str], *, told: bool) -> bool:
-    known, call = claim_wording(), turn.calls[at]
-    if any(map(tells_of_failure, units)) or (subject in CHECKS and any(map(tells_a_share, units))):
-        return False
-    if subject in known.subjects:
-        return not any(_tells_of_trouble(subject, call, unit) for unit in units)
-    probed = call.exit_code == USAGE_CODE and not (
-        subject.partition(" ")[0] in known_commands().task_runners
-        or compiled(known.not_found).search(call.output)
-    )
-    if probed and _ran_well_before(subject, turn.calls[:at]):
-        return False
-    return _is_praised(subject, units) or not (probed or told)
-
-
-def _ran_well_before(subject: str, calls: tuple[ToolCall, ...]) -> bool:
-    return any(subject in map(_subject, call.runs) and not _line_failed(call) for call in calls)
-
-
-def _is_praised(subject: str, units: list[str]) -> bool:
-    """Whether a sentence praises a program, or the next one does so of "it".
-
-    The message may speak of it by words of its name: "importer" of `import_month.py`.
-    """
-    words = (word for word in re.findall(r"[a-z]+", subject.partition(" ")[2]) if len(word) >= SHORTEST_STEM)
-    about = re.compile("|".join(rf"\b{word[:STEM]}" for word in words) or r"(?!)", re.IGNORECASE)
-    praise = compiled(claim_wording().praises)
-    return any(
-        praise.search(unit)
-        and not tells_of_trouble(unit)
-        and about.search(f"{before} {unit}" if OF_IT.match(unit) else unit)
-        for before, unit in zip(("", *units), units, strict=False)
-    )
-
-
-def _tells_of_trouble(subject: str, call: ToolCall, unit: str) -> bool:
-    """Whether it tells of trouble with a subject, or names the command without praise."""
-    known = claim_wording()
-    program, *words = call.command.split()
-    name = f"{program} {words[0]}" if words and words[0].isalpha() else program
-    if f"`{name}" in unit and not says_success(unit):
-        return True
-    about, told = compiled(known.subjects[subject]), compiled(known.untroubled).sub("cleanly", unit)
-    return any(tells_of_trouble(clause) for clause in CLAUSE.split(told) if about.search(clause))
+    if argv[0] == "git":
+        verb = next(iter(plain_words(argv[1:])), "")
+        lists = verb == "tag" and {*argv[2:]} <= {"-l", "-n", "--list"}
+        return f"git {verb}" if verb in known_commands().git_writing and not lists else ""
+    if argv[0] in known_commands().tooling | {"npm", "pnpm", "yarn", "bun", "uv", "poetry", "bundle"} and (
+        INSTALLING & {*argv[1:3]}
+    ):
+        return INSTALL
+    return "" if is_incidental_command(run) else " ".join((argv[0], *plain_words(argv[1:])[:1]))

@@ -11,14 +11,14 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.evidence.claims.edits import edit_places
-from sidecar.evidence.claims.proof import (
+from sidecar.evidence.claims.check_runs import (
     CUT_OFF_CODES,
     NOT_STARTED_CODES,
     CheckRunOutcome,
     find_check_runs,
     summary_says_failed,
 )
+from sidecar.evidence.claims.turn_effects import edit_places
 from sidecar.evidence.commands.kinds import command, kinds_of
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn

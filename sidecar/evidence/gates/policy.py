@@ -173,6 +173,12 @@ def runnable_gates(gates: Iterable[Gate]) -> tuple[Gate, ...]:
     )
 
 
+def approved_gates(kinds: frozenset[Kind], project_state: ProjectState) -> tuple[Gate, ...]:
+    """Return the gates of these kinds whose files changed and which can simply be run."""
+    listed = (gate for gate in project_state.catalog.gates if gate.kind in kinds)
+    return runnable_gates(gate for gate in listed if _gate_folder_changed(gate, project_state))
+
+
 def not_approved_run(gate: Gate, tree: str) -> GateRun:
     """Return the result of a gate that was not started, for the user has not approved it."""
     changed = "it was changed since you approved it; " if gate.changed else ""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sidecar.evidence.claims.wording import CLAUSE
+from sidecar.evidence.message import CLAUSE, SENTENCE_BREAK, ends_in_question
+from sidecar.evidence.wording import has, mentions_trouble
 from sidecar.judging.rules.look import TurnFacts
-from sidecar.judging.rules.message import SENTENCE_BREAK, drop_backtick_names, ends_in_question
-from sidecar.judging.wording import has, without
 
 WORK_FIELDS: Final = ("changed", "done", "passes")
 CLAIM_SENTENCES: Final = 60
@@ -35,8 +34,3 @@ def find_work_claim(look: TurnFacts, *fields: str) -> str:
     if look.said and not fields:
         return look.said[0].text
     return next((each for each in last_sentences(look) if is_work_claim(each, *fields)), "")
-
-
-def mentions_trouble(text: str, *other_fields: str) -> bool:
-    """Whether a text mentions a failure or a limit that it does not call solved."""
-    return has(without(drop_backtick_names(text), "trouble_solved"), "trouble", *other_fields)

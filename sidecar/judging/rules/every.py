@@ -3,8 +3,8 @@
 - Precision first: users forgive a missed early stop, but not nagging.
 - A finding is certain only if the structure of the turn supports it and the wording agrees. Wording alone
   makes a suspicion, which is left to a judge.
-- A sign of a legitimate stop turns a certainty into a suspicion, except a claim that is false and a failure
-  that a call of a known kind shows; one that is certain ends a suspicion.
+- A sign of a legitimate stop turns a certainty into a suspicion, except a failure that a call of a known kind
+  shows; one that is certain ends a suspicion.
 - If the host keeps no transcript, or the turn is not in English, nothing is certain.
 - A rule set to "ask" is never certain; a rule set to "off" never fires.
 """
@@ -18,7 +18,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.judging.rules.error_walked_away import find_error_walked_away
-from sidecar.judging.rules.false_complete import FALSE_COMPLETE, find_false_complete
 from sidecar.judging.rules.found import LegitimateStop, RuleAssessment, RuleFinding
 from sidecar.judging.rules.legitimate import find_legitimate_stop
 from sidecar.judging.rules.look import TurnFacts, read_turn_facts
@@ -35,8 +34,8 @@ Find = Callable[[TurnFacts], RuleFinding | None]
 class StopRule(Struct, frozen=True):
     """One rule.
 
-    `find` is None for the legitimate stops, which find nothing wrong. `precision`: the share of its certain
-    findings that were right (docs/judging.md says on which stops).
+    `find` is None for what is decided elsewhere: claims, and legitimate stops, which find nothing wrong.
+    `precision`: the share of its certain findings that were right (docs/judging.md says on which stops).
     """
 
     id: str
@@ -51,7 +50,7 @@ class StopRule(Struct, frozen=True):
 
 
 STOP_RULES: Final[tuple[StopRule, ...]] = (
-    StopRule("false-complete", "it claims what the tools' results contradict", find_false_complete, 1.0),
+    StopRule("false-complete", "it claims what git, the files or a run contradict", None, 1.0),
     StopRule(
         "error-walked-away",
         "it passes over a command that failed",
@@ -96,7 +95,7 @@ def _apply_switch(
     mode = next(each for each in STOP_RULES if each.id == finding.rule).switch(rules)
     if mode == "off":
         return None
-    if finding.rule == FALSE_COMPLETE or finding.fact or sign is None:
+    if finding.fact or sign is None:
         return replace(finding, certain=finding.certain and mode == "on")
     if sign.certain and not finding.certain:
         return None

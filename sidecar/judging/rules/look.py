@@ -15,9 +15,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.evidence.claims.edits import edit_places
+from sidecar.evidence.claims.turn_effects import edit_places
 from sidecar.evidence.claims.utterances import Utterance, utterances
-from sidecar.evidence.claims.wording import BLOCKS
 from sidecar.evidence.claims.worked import (
     CommandFailure,
     changed_nothing,
@@ -27,7 +26,8 @@ from sidecar.evidence.claims.worked import (
     last_command_failure,
     took_edits_back,
 )
-from sidecar.judging.rules.message import (
+from sidecar.evidence.message import (
+    BLOCKS,
     PLAIN_CHARACTERS,
     SENTENCE_BREAK,
     LastMessage,
@@ -35,7 +35,7 @@ from sidecar.judging.rules.message import (
     ends_in_question,
     read_last_message,
 )
-from sidecar.judging.wording import clause_opening, found, has, is_english, opens, pattern, words
+from sidecar.evidence.wording import clause_opening, found, has, is_english, opens, pattern, words
 from sidecar.kernel.turn import CallOutcome, ToolAction, Turn
 
 # --- Comparing two texts by their topics --------------------------------------------------------------------

@@ -17,15 +17,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sidecar.evidence.claims.assessment import git_command_matcher, succeeded_and_failed_calls
 from sidecar.evidence.claims.passed_over import refused_by_git
-from sidecar.evidence.claims.wording import tells_of_failure
+from sidecar.evidence.commands.kinds import command
+from sidecar.evidence.message import BACKTICK_NAME, SENTENCE_BREAK, ends_in_question
+from sidecar.evidence.wording import clause_opening, has, mentions_trouble, pattern
 from sidecar.judging.rules.claims import is_work_claim
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import RequestKind, TurnFacts, topic_stems
-from sidecar.judging.rules.message import BACKTICK_NAME, SENTENCE_BREAK, ends_in_question
 from sidecar.judging.rules.stopped_with_todos import PART_BREAK, remaining_work
-from sidecar.judging.wording import clause_opening, has, pattern
 from sidecar.kernel.turn import ToolAction
 
 PERMISSION_SEEKING: Final = "permission-seeking"
@@ -80,9 +79,14 @@ def _is_certain(look: TurnFacts, question: str) -> bool:
     asked = "\n".join((look.message.paragraph, *filter(ends_in_question, sentences)))
     if look.is_for_user(asked) or _tells_what_git_refused(look) or _asks_which(look, question):
         return False
-    begun = look.worked or bool(succeeded_and_failed_calls(look.turn, git_command_matcher("commit"))[0])
+    begun = look.worked or _committed(look)
     ordered = _asks_to_go_on(look, question) if begun else look.request.asked is RequestKind.WORK
     return _asks_to_run_checks(look, question) or (ordered and not look.adds(question, "extra"))
+
+
+def _committed(look: TurnFacts) -> bool:
+    passed = (run for call in look.turn.calls if call.exit_code == 0 for run in call.runs)
+    return any(command(run)[:2] == ("git", "commit") for run in passed)
 
 
 def _asks_which(look: TurnFacts, question: str) -> bool:
@@ -93,7 +97,7 @@ def _asks_which(look: TurnFacts, question: str) -> bool:
 
 def _tells_what_git_refused(look: TurnFacts) -> bool:
     """Whether git refused a push or a merge and the message says so: how to go on may cost others' work."""
-    return bool(refused_by_git(look.turn)) and any(map(tells_of_failure, look.message.sentences))
+    return refused_by_git(look.turn) and mentions_trouble("\n".join(look.message.sentences))
 
 
 def _asks_to_go_on(look: TurnFacts, question: str) -> bool:

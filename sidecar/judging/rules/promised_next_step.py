@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from sidecar.evidence.message import drop_backtick_names, ends_in_question
+from sidecar.evidence.wording import has, opens, pattern
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import TurnFacts
-from sidecar.judging.rules.message import drop_backtick_names, ends_in_question
-from sidecar.judging.wording import has, opens, pattern
 
 PROMISED_NEXT_STEP: Final = "promised-next-step"
 NARRATION: Final = "narration"

@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sidecar.evidence.claims.passed_over import refused_by_git, subject_pattern
+from sidecar.evidence.claims.passed_over import refused_by_git
 from sidecar.evidence.claims.utterances import utterances
-from sidecar.evidence.claims.wording import QUOTED
-from sidecar.judging.rules.claims import is_work_claim, last_sentences, mentions_trouble
+from sidecar.evidence.message import QUOTED, SENTENCE_BREAK, ends_in_question
+from sidecar.evidence.wording import has, mentions_trouble, without
+from sidecar.judging.rules.claims import is_work_claim, last_sentences
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import TurnFacts, topic_stems
-from sidecar.judging.rules.message import SENTENCE_BREAK, ends_in_question
-from sidecar.judging.wording import has, without
 from sidecar.kernel.turn import ToolAction
 
 STOPPED_WITH_TODOS: Final = "stopped-with-todos"
@@ -153,21 +152,15 @@ def _only_pauses(look: TurnFacts) -> bool:
 
 
 def _is_certain_remainder(look: TurnFacts, wanted: tuple[str, ...]) -> bool:
-    if not (look.free and look.worked) or "?" in look.message.end:
+    if not (look.free and look.worked) or "?" in look.message.end or refused_by_git(look.turn):
         return False
     said = "\n".join(each for each in look.message.paragraph.split("\n") if not re.match(r"\s*\|", each))
     if look.adds(said, "later", "condition", "choice") or has(said, "users_turn"):
         return False
-    refused = [subject_pattern(each) for each in refused_by_git(look.turn)]
     clear = (
         item
         for item in wanted
-        if not (
-            look.adds(item, *UNCERTAIN_FIELDS)
-            or _is_explained(look, item)
-            or look.risks(item)
-            or any(each.search(item) for each in refused)
-        )
+        if not (look.adds(item, *UNCERTAIN_FIELDS) or _is_explained(look, item) or look.risks(item))
     )
     return any(look.goal or not mentions_trouble(without(item, "rest")) for item in clear)
 

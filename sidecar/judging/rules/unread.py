@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from sidecar.evidence.wording import suspicious_fields
 from sidecar.judging.rules.found import UNREAD, LegitimateStop, RuleFinding, rule_finding
 from sidecar.judging.rules.look import TurnFacts
 from sidecar.judging.rules.stopped_with_todos import STOPPED_WITH_TODOS, journal_finding
-from sidecar.judging.wording import suspicious_fields
 
 RULES: Final = {
     "leave": "permission-seeking",

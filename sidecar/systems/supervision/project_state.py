@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.ledger import claimed_files
+from sidecar.evidence.claims.utterances import claimed_files
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks
@@ -37,19 +37,17 @@ class ProjectStateReader:
         self._services = services
         self._bases = bases
 
-    async def look(
-        self, stop: AgentStopped, goal: Goal | None, message: str, prompt: str = ""
-    ) -> ProjectState:
+    async def look(self, stop: AgentStopped, goal: Goal | None, message: str) -> ProjectState:
         """Read the state of this stop's project, except for its rubric.
 
-        `goal`: the active one; `message`: the agent's last; `prompt`: what the user asked for.
+        `goal`: the active one; `message`: the agent's last.
         """
         services, at = self._services, (stop.project, stop.environment)
         base = goal.base if goal is not None else await self._bases.of_turn(stop.key)
         changes, catalog, repository = await asyncio.gather(
             self._changes(base, stop), services.catalog.list(*at), services.workspace.repository(base, *at)
         )
-        named, changed = claimed_files(message, prompt), _changed_paths(changes)
+        named, changed = claimed_files(message), _changed_paths(changes)
         nowhere = services.workspace.absent(stop.project, named)
         followed = await services.workspace.followed(*at, named)
         missing = [path for path in nowhere if path not in followed]

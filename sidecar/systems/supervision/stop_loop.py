@@ -215,8 +215,7 @@ class StopLoop:
             return TurnRead(await asyncio.to_thread(mask_turn, turn, mask), rubric)  # half a second at worst
         if isinstance(order, ReadProjectState):
             goal = active_goal(inquiry.session)
-            turn = inquiry.turn
-            seen = await self._surveyor.look(stop, goal, turn.last_message, "\n".join(turn.prompts))
+            seen = await self._surveyor.look(stop, goal, inquiry.turn.last_message)
             return replace(seen, rubric=inquiry.project_state.rubric)
         async with self._queue_watched(inquiry):
             if isinstance(order, RunGates):

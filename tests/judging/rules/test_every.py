@@ -45,7 +45,7 @@ def test_a_legitimate_stop_is_known_by_its_kind(kind: str, prompt: str, message:
 
 
 def test_a_command_that_is_known_to_have_failed_outweighs_a_sign_of_waiting() -> None:
-    message = "It is on the server now. The vendor reviews it, check back once it is done."
+    message = "It is on the server now. The vendor reviews it, come back once it is done."
     found = weighed(f"{FIX} Then push.", message, (edited(), ran("git push", 1)))
     assert found.legitimate is not None
     assert [(one.rule, one.certain) for one in found.findings if one.fact] == [("error-walked-away", True)]

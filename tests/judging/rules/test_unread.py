@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from sidecar.evidence.wording import OtherWording, is_english, suspicious_fields
 from sidecar.judging.rules.every import apply_stop_rules
-from sidecar.judging.wording import OtherWording, is_english, suspicious_fields
 from sidecar.kernel.settings import RuleSettings
 from sidecar.kernel.turn import ToolCall
 from sidecar.platform.data import list_data, load_data

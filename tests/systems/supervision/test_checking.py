@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.policy import build_gate_baseline
-from sidecar.kernel.effects import RestReason
+from sidecar.kernel.effects import Continue, RestReason
 from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding, RepositoryState
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.settings import GateSettings, Settings
+from sidecar.kernel.settings import GateSettings, RuleSettings, Settings
+from sidecar.kernel.turn import Turn
 from support.cases import (
     ASKING,
     PYTEST,
@@ -165,13 +167,69 @@ def test_a_pass_of_ours_against_the_agents_own_failure_is_for_the_judge() -> Non
 
 def test_a_claim_that_git_contradicts_is_sent_back() -> None:
     seen = turn(edited(), message="I committed the changes.")
-    known = RepositoryState(head="abc", branch="main", commits=0, dirty=2)
+    known = RepositoryState(head="abc", branch="main", commits=0, dirty=1, uncommitted=("a.py",))
     played = play(with_goal(), World(turn=seen, repository=known))
     assert played.kind == "false-complete"
     assert "committed" in played.sent_back.feedback.missing[0]
 
 
+def test_a_switch_turns_off_what_claims_do_with_and_without_a_goal() -> None:
+    seen = turn(edited(), message="I committed the changes.")
+    known = RepositoryState(head="abc", branch="main", commits=0, dirty=1, uncommitted=("a.py",))
+    world = World(turn=seen, repository=known, judge=judged(complete()))
+    for before in (session(), with_goal()):
+        assert play(before, world).kind == "false-complete"
+        off = play(before, world, settings=Settings(rules=RuleSettings(false_complete="off")))
+        assert not isinstance(off.ruling, Continue)
+
+
 # --- without a goal -----------------------------------------------------------------------------------------
+
+
+APPROVED = replace(PYTEST, approved=True)
+
+
+def test_without_a_goal_an_approved_check_that_the_message_says_passes_is_run() -> None:
+    stale = turn(ran("pytest -q"), edited(), message="All tests pass.")
+    world = World(turn=stale, gates=(APPROVED,), outcomes={"tests": Outcome.FAILED})
+    played = play(session(), world)
+    assert (played.gates, played.kind) == (("tests",), "false-complete")
+    assert "Supervisor ran `pytest -q`: failed" in played.sent_back.feedback.missing[0]
+    passed = play(session(), World(turn=stale, gates=(APPROVED,)))
+    assert passed.rest.note.endswith("checks: pytest -q passed (run by Supervisor)")
+
+
+@pytest.mark.parametrize(
+    ("seen", "gate"),
+    [
+        (turn(edited(), ran("pytest -q"), message="All tests pass."), APPROVED),
+        (turn(edited(), message="I changed the parser."), APPROVED),
+        (
+            turn(ran("pytest -q"), edited(), message="All tests pass."),
+            replace(PYTEST, approved=False, origin=GateOrigin.DETECTED),
+        ),
+    ],
+    ids=["its own run shows it", "nothing is claimed", "not approved"],
+)
+def test_without_a_goal_no_other_check_is_run(seen: Turn, gate: Gate) -> None:
+    assert play(session(), World(turn=seen, gates=(gate,))).gates == ()
+
+
+def test_a_turn_that_ran_no_test_does_not_stand_against_the_run_of_supervisor() -> None:
+    seen = turn(edited(), message="I have not run the tests.")
+    assert play(session(), World(turn=seen, gates=(APPROVED,))).rest.reason is RestReason.CLEAN
+    seen = turn(edited(), message="All tests pass.")
+    assert play(session(), World(turn=seen)).kind == "false-complete"
+    assert play(session(), World(turn=seen, gates=(APPROVED,))).rest.reason is RestReason.CLEAN
+
+
+def test_a_stop_without_a_goal_tells_what_changed_unless_it_is_switched_off() -> None:
+    world = World(turn=turn(edited(), message="I changed the parser."))
+    assert play(session(), world).rest.note == "Supervisor: files: M a.py; checks: none ran"
+    assert play(session(), world, settings=Settings(facts_line=False)).rest.note == ""
+    goaled = play(with_goal(), World(judge=judged(complete()))).rest
+    assert "files:" not in goaled.note
+
 
 EAGER = Settings(gates=GateSettings(without_goal=True))
 

@@ -60,7 +60,7 @@ async def test_a_continuation_is_saved_as_pending_before_it_is_said(fakes: Fakes
     assert (pending.id, pending.said_at) == (answer.feedback.id, fakes.clock.now())
     (entry,) = fakes.record.read(KEY)
     assert (entry.decided, entry.continuation) == ("continue", answer.feedback.id)
-    assert "you say that tests pass" in entry.detail
+    assert "you say \u201c" in entry.detail
 
 
 async def test_gates_run_one_after_the_other_on_the_tree_that_was_seen(fakes: Fakes) -> None:

@@ -13,17 +13,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.ledger import CHECK_CLAIMS, build_claim_ledger
+from sidecar.evidence.claims.ledger import CHECK_CLAIMS, build_claim_ledger, invents_test_run
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.gates.conditions import asks_only_for_tasks, gate_kinds_named
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof import policy as proof
 from sidecar.kernel.effects import Effect, Inquiry, Ruling, RunGates, RunOldChecks, Wanted
-from sidecar.kernel.evidence import Claim, ClaimKind, ClaimStatus, Evidence, MissingWork, Source
+from sidecar.kernel.evidence import ClaimKind, ClaimStatus, Evidence, MissingWork, Source
 from sidecar.kernel.gate import CheckComparison, GateRun, Kind, Outcome
 from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.text import counted
@@ -122,7 +120,8 @@ def _handle_all_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | Un
         goal, inquiry.runs, inquiry.project_state, inquiry.comparisons
     ) and not _agent_run_contradicts(inquiry):
         return end_goal(inquiry, GoalStatus.ACHIEVED, describe_gate_results(inquiry, goal))
-    if untrue := _find_contradicted_claims(inquiry):
+    switched_on = inquiry.settings.rules.false_complete == "on"
+    if switched_on and (untrue := find_contradicted_claims(inquiry)):
         return send_agent_back(replace(inquiry, stage="rules"), untrue, at)
     if _session_is_completed(inquiry, goal):
         shown = f"its agent declared it complete, no task is open; {describe_gate_results(inquiry, goal)}"
@@ -200,22 +199,22 @@ def _answer_unrunnable_gates(
     return send_agent_back(_remember_asked_to_run(inquiry, goal, names), missing_work, at)
 
 
-def find_contradicted_facts(inquiry: Inquiry) -> MissingWork | None:
-    """Return the claims that facts contradict, None where there are none.
-
-    Facts are git, the files, and how commands ended; of tests the rules know more (`false_complete`).
-    """
-    said = [one for one in inquiry.claims if one.said is not ClaimKind.TESTS_PASS and not one.stale]
-    return _contradicted_work(inquiry, said)
-
-
-def _find_contradicted_claims(inquiry: Inquiry) -> MissingWork | None:
-    """Return the agent's claims that the evidence contradicts, None where there are none."""
-    return _contradicted_work(inquiry, inquiry.claims)
+def find_invented_test_run(inquiry: Inquiry) -> MissingWork | None:
+    """Return the claim that tests pass where neither a call of the turn nor Supervisor ran any."""
+    said = next((claim for claim in inquiry.claims if claim.said is ClaimKind.TESTS_PASS), None)
+    if said is None or said.status is not ClaimStatus.UNKNOWN or not invents_test_run(inquiry.turn):
+        return None
+    missing = f"you say \u201c{said.text}\u201d, and this turn ran none"
+    return MissingWork(
+        kind="false-complete", missing=(missing,), next_step="Run the tests and show the result."
+    )
 
 
-def _contradicted_work(inquiry: Inquiry, claims: Iterable[Claim]) -> MissingWork | None:
-    wrong = [claim for claim in claims if claim.status is ClaimStatus.CONTRADICTED]
+def find_contradicted_claims(inquiry: Inquiry) -> MissingWork | None:
+    """Return the agent's claims that git, the files or how commands ended contradict, None for none."""
+    wrong = [
+        claim for claim in inquiry.claims if claim.status is ClaimStatus.CONTRADICTED and not claim.stale
+    ]
     if not wrong:
         return None
     cited = {number for claim in wrong for number in claim.evidence}

@@ -11,14 +11,16 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.facts import FACT_ASSESSORS
-from sidecar.evidence.claims.orders import assertions
-from sidecar.evidence.claims.utterances import claims_pass
+from sidecar.evidence.claims.ledger import undecided_check_kinds
+from sidecar.evidence.claims.utterances import claims_tests_pass, utterances
+from sidecar.evidence.claims.worked import changed_nothing
+from sidecar.evidence.facts_line import describe_facts
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof import policy as proof
 from sidecar.judging.rules import every, found
 from sidecar.kernel.effects import (
+    UNSEEN_PROJECT,
     Continue,
     Effect,
     Inquiry,
@@ -42,6 +44,7 @@ from sidecar.kernel.evidence import MissingWork
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.session import Session, active_goal
+from sidecar.kernel.settings import RULE_MODE
 from sidecar.kernel.turn import Turn
 from sidecar.systems.supervision.policy import gate_step, judge_step
 from sidecar.systems.supervision.policy.continuations import (
@@ -56,7 +59,11 @@ StopStep = tuple[Inquiry, Effect | Ruling]
 
 RULES_STAGE_NAME = "rules"
 """The stage in which rules decide."""
-OUTWEIGHED_RULES = frozenset(("false-complete", "error-walked-away"))
+CLAIMED_STAGE = "claimed-checks"
+"""The stage in which approved checks run without a goal, because the message says that they pass."""
+FALSE_COMPLETE = "false-complete"
+"""The switch, and the name, of claims that facts contradict."""
+OUTWEIGHED_RULES = frozenset(("error-walked-away",))
 """Rules about the agent's own runs; a test gate that passed outweighs them."""
 SILENT_REASONS = frozenset((RestReason.EXHAUSTED, RestReason.STALLED, RestReason.SHADOW))
 """Reasons to rest although something is missing."""
@@ -73,7 +80,18 @@ def begin_inquiry(inquiry: Inquiry) -> StopStep:
 
 
 def advance_inquiry(inquiry: Inquiry, fact: Fact, at: float) -> StopStep:
-    """Take in one fact and return the next step. `at`: seconds since the epoch."""
+    """Take in one fact and return the next step. `at`: seconds since the epoch.
+
+    Where no goal is set, a rest without a note tells the person what changed.
+    """
+    after, order = _advance(inquiry, fact, at)
+    quiet = isinstance(order, Rest) and not order.note and inquiry.settings.facts_line
+    if quiet and active_goal(inquiry.session) is None and after.project_state is not UNSEEN_PROJECT:
+        return after, replace(order, note=describe_facts(after.turn, after.runs, after.project_state))
+    return after, order
+
+
+def _advance(inquiry: Inquiry, fact: Fact, at: float) -> StopStep:
     match fact:
         case TurnRead():
             project_state = replace(inquiry.project_state, rubric=fact.rubric)
@@ -119,8 +137,9 @@ def _needs_project_state(inquiry: Inquiry, weighed: found.RuleAssessment) -> boo
     turn = inquiry.turn
     if weighed.findings or (inquiry.settings.gates.without_goal and turn.changed):
         return True
-    said = assertions(turn.last_message, "\n".join(turn.prompts))
-    return any(each.said in FACT_ASSESSORS or turn.changed for each in said)
+    return bool(utterances(turn.last_message)) or (
+        inquiry.settings.facts_line and turn.readable and not changed_nothing(turn)
+    )
 
 
 def _rest_as_clean(inquiry: Inquiry, weighed: found.RuleAssessment) -> StopStep:
@@ -165,18 +184,30 @@ def _skip_stop(inquiry: Inquiry, reason: RestReason) -> StopStep:
 
 def _judge_without_goal(inquiry: Inquiry, at: float) -> StopStep:
     """Judge a stop without a goal: only clear cases are sent back (law 8)."""
-    wanted = gates.required_gates(None, inquiry.project_state) if inquiry.settings.gates.without_goal else ()
-    if (may := gates.runnable_gates(wanted)) and inquiry.turn.changed:
-        return replace(inquiry, stage="gates"), RunGates(may, inquiry.project_state.catalog.settings.seconds)
+    state, limits = inquiry.project_state, inquiry.project_state.catalog.settings
+    configured = inquiry.settings.gates.without_goal and inquiry.turn.changed
+    if configured and (may := gates.runnable_gates(gates.required_gates(None, state))):
+        return replace(inquiry, stage="gates"), RunGates(may, limits.seconds)
+    kinds = undecided_check_kinds(inquiry.turn) if _claims_mode(inquiry) != "off" else frozenset()
+    if kinds and (may := gates.approved_gates(kinds, state)):
+        return replace(inquiry, stage=CLAIMED_STAGE), RunGates(may, limits.advisory_seconds)
     return _decide_without_goal(inquiry, at)
+
+
+def _claims_mode(inquiry: Inquiry) -> RULE_MODE:
+    return inquiry.settings.rules.false_complete
 
 
 def _decide_without_goal(inquiry: Inquiry, at: float) -> StopStep:
     known = gather_evidence(inquiry.turn, inquiry.runs, inquiry.project_state)
     inquiry = replace(inquiry, evidence=known.evidence, claims=known.claims)
     weighed = every.apply_stop_rules(inquiry.turn, inquiry.settings.rules, goal=False)
-    if untrue := gate_step.find_contradicted_facts(inquiry):
-        return send_agent_back(replace(inquiry, stage=RULES_STAGE_NAME, rule="false-complete"), untrue, at)
+    untrue = gate_step.find_contradicted_claims(inquiry) or gate_step.find_invented_test_run(inquiry)
+    if untrue and _claims_mode(inquiry) != "off":
+        inquiry = replace(inquiry, stage=RULES_STAGE_NAME, rule=FALSE_COMPLETE)
+        if _claims_mode(inquiry) == "ask":
+            return _ask_about_suspicion(inquiry, weighed, untrue, at)
+        return send_agent_back(inquiry, untrue, at)
     if not weighed.rests and (missing_work := gate_step.gate_failures(inquiry)):
         if weighed.unread:
             return _ask_about_suspicion(inquiry, weighed, missing_work, at)
@@ -210,7 +241,7 @@ def _ask_about_suspicion(
 def _changed_check_findings(inquiry: Inquiry) -> tuple[found.RuleFinding, ...]:
     """Let a judge look at a message that says tests pass, after a turn that weakened the checks."""
     grave = proof.grave_findings(inquiry.project_state.findings)
-    if not grave or not claims_pass(inquiry.turn.last_message):
+    if not grave or not claims_tests_pass(inquiry.turn.last_message):
         return ()
     then = "Undo it, or say why it is right."
     missing_work = MissingWork(kind="checks-changed", missing=proof.describe_findings(grave), next_step=then)
@@ -229,7 +260,7 @@ def _judge_with_goal(inquiry: Inquiry, goal: Goal, at: float) -> StopStep:
 
 def _handle_gates_ran(inquiry: Inquiry, fact: GatesRan, at: float) -> StopStep:
     goal = active_goal(inquiry.session)
-    if goal is None and not inquiry.settings.gates.without_goal:
+    if goal is None and not (inquiry.settings.gates.without_goal or inquiry.stage == CLAIMED_STAGE):
         return inquiry, Rest(reason=RestReason.SUPERSEDED)
     if goal is None:
         return _decide_without_goal(replace(inquiry, runs=fact.runs), at)
