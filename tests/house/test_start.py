@@ -32,7 +32,7 @@ LATER: Final = {
     ),
     "hosts": ("claude_code", "opencode"),
     "judging": ("case", "rules", "verdicts"),
-    "platform": ("apply", "grammar", "http", "processes"),
+    "platform": ("apply", "http", "processes"),
     "servers": ("mcp.session", "tools.toolbox"),
     "systems": ("governance.service", "supervision.stop_loop", "taskloop.service", "tdd.skills"),
     "workers": ("agents",),
