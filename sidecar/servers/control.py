@@ -84,13 +84,13 @@ class SidecarControl:
         self.connections = 0
         self.visitors = 0
         self.gap = MemoryGap.NONE
-        self.is_watched: Callable[[], bool] = _nobody_works
-        self.reopened: Callable[[], None] = _ignore_visitors
+        self.is_watched: Callable[[], bool] = lambda: False
+        self.reopened: Callable[[], None] = lambda: None
         self.by_signal = False
-        self.is_agent: Callable[[int], bool] = _is_nobody
-        self.refuses_order: Callable[[str, int], str] = _refuse_nothing
+        self.is_agent: Callable[[int], bool] = lambda _pid: False
+        self.refuses_order: Callable[[str, int], str] = lambda _name, _pid: ""
         self.working: Callable[[], Struct | None] = lambda: None
-        self.stirred: Callable[[], None] = _ignore_visitors
+        self.stirred: Callable[[], None] = lambda: None
         self.exit_code = 0
         self.patience_s = 0.0
         self.ending = asyncio.Event()
@@ -120,25 +120,6 @@ class SidecarControl:
         """End now: what is in progress is cancelled."""
         self.patience_s = 0.0
         self.ending.set()
-
-
-def _nobody_works() -> bool:
-    """Say that no agent is at work."""
-    return False
-
-
-def _is_nobody(_pid: int) -> bool:
-    """Say that no process is an agent's."""
-    return False
-
-
-def _refuse_nothing(_name: str, _pid: int) -> str:
-    """Refuse no order of any process."""
-    return ""
-
-
-def _ignore_visitors() -> None:
-    """Do nothing, because nobody waits for visitors."""
 
 
 def is_newer_version(one: str, other: str) -> bool:

@@ -259,8 +259,4 @@ def load_tools(context: ToolContext, modules: Iterable[str]) -> tuple[AgentTool,
 def load_resources(context: ToolContext, modules: Iterable[str]) -> tuple[Resource, ...]:
     """Return the resources of those of these modules that have any."""
     found = (importlib.import_module(f"sidecar.servers.tools.{name}") for name in sorted(modules))
-    return tuple(one for module in found for one in getattr(module, "resources", _no_resources)(context))
-
-
-def _no_resources(_context: ToolContext) -> tuple[Resource, ...]:
-    return ()
+    return tuple(one for module in found if hasattr(module, "resources") for one in module.resources(context))

@@ -12,10 +12,10 @@ from sidecar.kernel.journal import Author, Journal, JournalSummary, Note, NoteKi
 from sidecar.kernel.runs import RunPromptInputs
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.markdown import markdown_sections
-from sidecar.systems.iteration.policy.prompt import PLACEHOLDERS, build_run_prompt, unknown_placeholders
+from sidecar.systems.iteration.policy.prompt import build_run_prompt, placeholders, unknown_placeholders
 
 USUAL = markdown_sections((plugin_root() / "rubric" / "run.md").read_text(encoding="utf-8"))["prompt"]
-EVERYTHING = "\n\n".join(f"{name}=${name}" for name in sorted(PLACEHOLDERS))
+EVERYTHING = "\n\n".join(f"{name}=${name}" for name in sorted(placeholders()))
 LONGEST = 90_000
 """Characters of the longest prompt: the sum of all bounds, and the template."""
 
@@ -37,7 +37,7 @@ def task(number: int, **fields: Any) -> Task:
 @pytest.mark.proves("runs and the journal")
 def test_the_usual_template_names_only_what_is_filled_in_and_all_of_it() -> None:
     assert unknown_placeholders(USUAL) == ()
-    assert all(f"${name}" in USUAL for name in PLACEHOLDERS)
+    assert all(f"${name}" in USUAL for name in placeholders())
 
 
 def test_a_template_with_a_strange_placeholder_says_which() -> None:

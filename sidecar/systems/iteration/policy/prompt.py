@@ -28,32 +28,16 @@ MAX_NOTE_LIST_LENGTH: Final = 6_000
 MAX_HISTORY_LENGTH: Final = 6_000
 MAX_ITEM_LENGTH: Final = 600
 """Maximum characters of one task, note or summary."""
-PLACEHOLDERS: Final = frozenset(
-    {
-        "before",
-        "branch",
-        "checks",
-        "extra",
-        "feedback",
-        "goal",
-        "history",
-        "iteration",
-        "most",
-        "notes",
-        "session",
-        "spec",
-        "subagents",
-        "task",
-        "tasks",
-        "tools",
-    }
-)
-"""Placeholders that a template may use."""
 
 
 def unknown_placeholders(template: str) -> tuple[str, ...]:
     """Return the placeholders of a template that nothing fills in."""
-    return tuple(sorted(set(Template(template).get_identifiers()) - PLACEHOLDERS))
+    return tuple(sorted(set(Template(template).get_identifiers()) - placeholders()))
+
+
+def placeholders() -> frozenset[str]:
+    """Return the placeholders that a template may use."""
+    return frozenset(_placeholder_values(RunPromptInputs(session="", iteration=0, most=0, goal="")))
 
 
 def build_run_prompt(template: str, material: RunPromptInputs) -> str:
