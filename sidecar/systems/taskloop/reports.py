@@ -24,9 +24,9 @@ from sidecar.kernel.journal import Author
 from sidecar.kernel.loop import GateResult, GateVerdict
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import clean_line, escape_unencodable
+from sidecar.systems.taskloop.policy.agents import TaskWork
 from sidecar.systems.taskloop.policy.loop import Report
 from sidecar.systems.taskloop.policy.transitions import LoopOrderError
-from sidecar.systems.taskloop.policy.work import TaskWork
 from sidecar.systems.taskloop.ports import LoopServices
 
 RUN_KINDS: Final = frozenset((Kind.TESTS, Kind.TYPES, Kind.LINT, Kind.SECURITY, Kind.COVERAGE, Kind.CHECK))

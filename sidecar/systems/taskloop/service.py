@@ -21,7 +21,7 @@ from sidecar.kernel.session import Session, SessionKey, reached_worker_limit
 from sidecar.kernel.settings import TokenUsage, answer_price_cents, model_prices, resolve_model
 from sidecar.systems.taskloop.council import LoopCouncils
 from sidecar.systems.taskloop.policy import loop as rules
-from sidecar.systems.taskloop.policy.agents import Agent
+from sidecar.systems.taskloop.policy.agents import Agent, TaskWork
 from sidecar.systems.taskloop.policy.loop import Action, Report, Ruling
 from sidecar.systems.taskloop.policy.selection import (
     AgentSelection,
@@ -30,7 +30,6 @@ from sidecar.systems.taskloop.policy.selection import (
     select_agent,
 )
 from sidecar.systems.taskloop.policy.transitions import CALL_FIRST, LoopOrderError, Step, take_step
-from sidecar.systems.taskloop.policy.work import TaskWork
 from sidecar.systems.taskloop.ports import LoopServices
 from sidecar.systems.taskloop.reports import WorkerReport, choose_gates, examine_report
 from sidecar.systems.taskloop.states import LoopCheckpoints, LoopStates

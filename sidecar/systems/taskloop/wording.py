@@ -11,8 +11,8 @@ from msgspec.structs import asdict
 from sidecar.kernel.loop import GateResult, GateVerdict, Loop
 from sidecar.kernel.text import clean_line
 from sidecar.rubric.texts import Texts
+from sidecar.systems.taskloop.policy.agents import TaskWork
 from sidecar.systems.taskloop.policy.loop import Action, Report, Ruling
-from sidecar.systems.taskloop.policy.work import TaskWork
 
 TRIED_SHOWN: Final = 5
 NAMED: Final = 10

@@ -9,7 +9,7 @@ import pytest
 
 from sidecar.evidence.tree.checkout import WorkCopy
 from sidecar.kernel.evidence import FileChange
-from sidecar.systems.governance.changes import KeptChanges
+from sidecar.systems.governance.locks import KeptChanges
 from sidecar.systems.governance.policy.work import TroubleError
 from support.tdd_projects import contents, lay_out
 

@@ -9,9 +9,8 @@ from sidecar.kernel.journal import Task
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
-from sidecar.systems.taskloop.policy.agents import Agent, Outputs, Scope
+from sidecar.systems.taskloop.policy.agents import Agent, Outputs, Scope, TaskWork
 from sidecar.systems.taskloop.policy.selection import estimate_complexity
-from sidecar.systems.taskloop.policy.work import TaskWork
 from support.table import over_table
 
 pytestmark = pytest.mark.proves("the loop")
