@@ -264,17 +264,6 @@ def test_the_counts_are_recorded_and_shown_beside_the_next_ones_of_the_same_judg
     assert [(one["by"], one["stops"]["early"]) for one in kept] == [(RULES_ALONE, 1)] * 2, "no part of them"
 
 
-def test_figures_that_cannot_be_kept_are_no_reason_to_tell_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bench = Bench(tmp_path, ANSWERED)
-    bench.state.write_text("a file where the folder should be")
-    assert bench.runs() == EvalExitCode.DONE
-    out = capsys.readouterr()
-    assert "the figures could not be kept" in out.err
-    assert "too few good stops" in out.out
-
-
 # --- before somebody is asked -------------------------------------------------------------------------------
 
 
@@ -304,15 +293,6 @@ def test_before_a_model_is_asked_the_person_is_told_how_often_and_asked(
     assert done.stdout.strip() in {"", "n"}  # click 8.1 shows there what was typed
 
 
-def test_who_agrees_or_typed_yes_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for arguments, says in ((["--yes"], ""), ([], "y\n")):
-        bench = Bench(
-            tmp_path, open_case("open", GroundTruth.PREMATURE), judge=Rubricked(judged(incomplete()))
-        )
-        done = typed(monkeypatch, bench, "--backend", "openai", *arguments, says=says)
-        assert (done.exit_code, len(bench.judge.asked)) == (0, 1), done.output
-
-
 def test_where_nothing_would_be_asked_nobody_is_bothered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -336,24 +316,6 @@ def test_a_judge_that_cannot_be_had_ends_in_2(
     done = typed(monkeypatch, Bench(tmp_path, OPEN, judge=judge), "--backend", "openai", "--yes")
     assert done.exit_code == 2
     assert said in done.stderr
-
-
-class Overloaded(Rubricked):
-    """A judge that gives one verdict, and then none."""
-
-    async def ask(
-        self, case: JudgeCase, environment: Environment, settings: Settings
-    ) -> JudgeAnswered | JudgeFailed:
-        self.answer = JudgeFailed("529") if self.asked else None
-        return await super().ask(case, environment, settings)
-
-
-def test_a_judge_that_mostly_gave_no_verdict_is_told_so(tmp_path: Path, told: Told) -> None:
-    stops = [open_case(str(number), GroundTruth.PREMATURE) for number in range(3)]
-    assert Bench(tmp_path, *stops, judge=Overloaded()).runs(
-        backend="openai", rubric=tmp_path / "strict.md", yes=True
-    ) == (EvalExitCode.DONE)
-    assert told().endswith("The judge gave no verdict on most of what it was asked (529): see to that first.")
 
 
 def test_a_file_that_is_wrong_ends_in_2_with_its_place(

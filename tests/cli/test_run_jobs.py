@@ -14,7 +14,6 @@ from typing import Final
 
 import pytest
 
-from support.at_terminal import AtTerminal
 from support.git_projects import commit_all, git
 from support.run_agents import LIMIT_S, Runs, completions, events, hangs, verdicts
 from support.scene import staged
@@ -194,23 +193,6 @@ signal.signal(signal.SIGTERM, up)  # it does not end by it
     assert run.returncode == 130, (out, error)
     runs.agent(PLAN, PART)
     assert verdicts(events(runs.run(*built(runs), "--jobs", "4", goal=False)))[-1] == "unjudged"
-    nothing_is_left(runs)
-
-
-async def test_a_run_that_is_to_pause_lets_all_its_agents_finish_and_be_merged(runs: Runs) -> None:
-    runs.agent(PLAN, "elif task in ('T1', 'T6'): hang()", PART.replace("elif", "if", 1))
-    scene = runs.stage.scene
-    command = [word for word in runs.command(*built(runs), "--jobs", "2", goal=False) if word != "--json"]
-    with runs.wire() as wire, AtTerminal(command, scene.project, scene.environment) as terminal:
-        hangs(wire)
-        hangs(wire)
-        terminal.press("p")
-        terminal.wait_for("PAUSES after this iteration")
-        with (runs.home / "go").open("w") as go:
-            go.write("gg")
-        terminal.wait_for("paused after 3 iterations")
-        assert terminal.code() == 1
-    assert sorted(completions(runs.stage.sessions.parent)) == ["T1", "T6"]
     nothing_is_left(runs)
 
 

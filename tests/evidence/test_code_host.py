@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from pathlib import Path
 
 import pytest
 
-from sidecar.evidence.code_host import CodeHost, host_of_remote_url
-from sidecar.evidence.ports import GateContext
+from sidecar.evidence.code_host import host_of_remote_url
 from sidecar.kernel.gate import Kind, Outcome
-from support.forges import HUB, LAB, SECONDS, Bench, Program, git, path_with, remote_gate
+from support.forges import HUB, LAB, Bench, Program, git, path_with
 from support.table import over_table
 
 pytestmark = pytest.mark.process
@@ -80,21 +77,6 @@ def test_a_program_that_hangs_is_ended_at_the_deadline(hub: Bench, kind: Kind) -
     assert "0.5 s" in run.reason
 
 
-async def test_cancelling_ends_the_question(hub: Bench, tmp_path: Path) -> None:
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
-    hub.gh.does("pr view", f'exec 9>"{fifo}"; echo started >&9; exec tail -f /dev/null')
-    site = GateContext(project=str(hub.project), tree="T", environment=hub.environment)
-    running = asyncio.ensure_future(CodeHost().run(remote_gate(Kind.PR), site, SECONDS))
-    async with asyncio.timeout(SECONDS):
-        with await asyncio.to_thread(fifo.open) as alive:
-            assert await asyncio.to_thread(alive.readline) == "started\n"
-            running.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await running
-            assert await asyncio.to_thread(alive.read) == ""
-
-
 def test_programs_and_the_git_they_use_never_come_from_the_project(hub: Bench, tmp_path: Path) -> None:
     (hub.project / "bin").mkdir()
     own = Program(hub.project / "bin", "gh")
@@ -115,17 +97,6 @@ def test_the_login_of_the_session_is_used_and_what_would_change_the_answer_is_no
     assert seen["GH_TOKEN"] == "t"
     assert seen["GH_PROMPT_DISABLED"] == "1"
     assert not {"GH_REPO", "GH_FORCE_TTY", "GIT_DIR"} & seen.keys()
-
-
-def test_no_filter_or_monitor_of_the_repository_runs(hub: Bench, tmp_path: Path) -> None:
-    hub.gh.answers("pr view", hub.pull())
-    trap = tmp_path / "trap"
-    git(hub.project, "config", "filter.x.clean", f"touch {trap}; cat")
-    git(hub.project, "config", "core.fsmonitor", f"touch {trap}; false")
-    (hub.project / ".git" / "info" / "attributes").write_text("* filter=x\n")
-    (hub.project / "shop.py").write_text("price = 3\n")
-    assert "shop.py" in hub.run(Kind.PR).output
-    assert not trap.exists()
 
 
 @pytest.mark.parametrize(
@@ -160,13 +131,6 @@ def test_the_offer_names_the_host_and_never_the_password(lab: Bench) -> None:
     offered = lab.offers()
     assert [gate.command for gate in offered] == ["glab mr view", "glab ci get"]
     assert offered[0].why == "the remote lies on gitlab.example.com, of which glab tells"
-
-
-def test_a_host_that_the_user_names_as_a_forge_is_one(hub: Bench) -> None:
-    git(hub.project, "remote", "set-url", "origin", "ssh://git@code.example.com:22/me/shop")
-    assert hub.offers() == []
-    named = {**hub.environment, "GITLAB_HOST": "https://code.example.com"}
-    assert [gate.command for gate in hub.offers(named)] == ["glab mr view", "glab ci get"]
 
 
 def test_without_program_remote_or_folder_only_what_a_setting_asks_for_is_offered(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import random
 
 import pytest
 from hypothesis import given
@@ -11,8 +10,6 @@ from hypothesis import strategies as st
 
 from sidecar.evidence.diffs import (
     HUNKS_LIMIT,
-    LISTED_FILES_LIMIT,
-    SHOWN_FILES_LIMIT,
     TEXT_LIMIT,
     build_file_diffs,
 )
@@ -23,12 +20,6 @@ from support.table import over_table
 def of(before: str | None, after: str | None, path: str = "a.py", old_path: str = "") -> FileDiff:
     change = FileChange(path=path, before=before, after=after, old_path=old_path)
     return build_file_diffs(ProjectChanges(files=(change,)))[0]
-
-
-def source(lines: int, seed: int = 1) -> list[str]:
-    dice = random.Random(seed)  # noqa: S311 - made-up lines
-    words = ["if", "return", "value", "self.total", "None", "for", "item", "in", "items:"]
-    return [" ".join(dice.choices(words, k=6)) for _ in range(lines)]
 
 
 def test_a_changed_line_is_shown_with_the_lines_beside_it() -> None:
@@ -130,39 +121,6 @@ def test_hunks_end_at_a_line_within_their_limit_and_say_what_is_missing() -> Non
 
 def test_a_long_line_is_cut() -> None:
     assert max(map(len, of("", "x" * 1_000 + "\ny", path="a.txt").hunks.split("\n"))) <= 300
-
-
-def test_only_some_files_are_shown_and_far_too_many_are_a_number() -> None:
-    files = tuple(FileChange(path=f"{n:04}.py", after=f"a{n}\n") for n in range(LISTED_FILES_LIMIT + 7))
-    found = build_file_diffs(ProjectChanges(files=files))
-    assert sum(bool(edit.hunks) for edit in found) == SHOWN_FILES_LIMIT
-    assert found[SHOWN_FILES_LIMIT].told == f"only the first {SHOWN_FILES_LIMIT} files are shown"
-    assert (found[-1].path, found[-1].told) == ("", "7 more files changed")
-    assert len(found) == LISTED_FILES_LIMIT + 1
-
-
-HOSTILE = {
-    "the same line": ("z\n" + "x\n" * 590 + "q", "y\n" + "x\n" * 580 + "w"),
-    "two lines in turn": ("z\n" + "a\nb\n" * 300 + "q", "y\n" + "b\na\n" * 299 + "w"),
-    "reversed": ("\n".join(source(600)), "\n".join(source(600)[::-1])),
-    "one line": ("x" * 900_000, "x" * 899_999 + "y"),
-    "empty lines": ("a" + "\n" * 400_000 + "b", "c" + "\n" * 300_000 + "d"),
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_files_end_and_stay_within_bounds(name: str) -> None:
-    before, after = HOSTILE[name]
-    files = tuple(FileChange(path=f"{n}.txt", before=before, after=after) for n in range(10))
-    assert all(len(edit.hunks) <= HUNKS_LIMIT for edit in build_file_diffs(ProjectChanges(files=files)))
-
-
-@pytest.mark.parametrize("name", ["the same line", "two lines in turn"])
-def test_what_would_cost_much_to_align_is_shown_as_one_replacement(name: str) -> None:
-    head, first, second, *_ = of(*HOSTILE[name], path="a.txt").hunks.split("\n")
-    old, new = (text.count("\n") + 1 for text in HOSTILE[name])
-    assert head == f"@@ -1,{old} +1,{new} @@"
-    assert (first[0], second[0]) == ("-", "-")
 
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", "  d", "e" * 40]), max_size=25).map("\n".join)

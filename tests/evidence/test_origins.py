@@ -171,20 +171,3 @@ def test_a_copy_with_the_same_content_is_this_projects_code(tmp_path: Path) -> N
     (tmp_path / "src/shop/cart.py").write_text("x = broken\n")
     installed = f"{tmp_path}/.venv/lib/site-packages/shop"
     assert other(".venv/lib/site-packages/shop") == f"shop.cart from {installed}"
-
-
-def test_modules_that_every_project_has_are_no_copy(tmp_path: Path) -> None:
-    (tmp_path / "tests").mkdir()
-    for name in ("tests/__init__.py", "conftest.py", "logging.py", "shop.py"):
-        (tmp_path / name).write_text("")
-    other = (
-        '{"tests": "/usr/lib/tests/__init__.py", "conftest": "/x/conftest.py", "logging": "/x/logging.py"}'
-    )
-    (tmp_path / "origins-1.json").write_text(other)
-    (tmp_path / "origins-2.json").write_text(f'{{"shop": "{tmp_path}/shop.py"}}')
-    assert find_other_copy(tmp_path, tmp_path, tmp_path) == ""
-    (tmp_path / "shop.py").write_text("x = 1")
-    (tmp_path / "origins-3.json").write_text('{"shop": "/usr/lib/shop.py"}')
-    assert find_other_copy(tmp_path, tmp_path, tmp_path) == "shop from /usr/lib"
-    (tmp_path / "origins-3.json").write_text("[damaged")
-    assert find_other_copy(tmp_path, tmp_path, tmp_path) == ""

@@ -6,7 +6,6 @@ import datetime as dt
 import os
 import shutil
 import zlib
-from collections.abc import Callable
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
@@ -222,15 +221,6 @@ class TestRepositories:
         (memory.project / "node_modules" / "x").write_text("x\n")
         assert memory.files() == (changed("a.txt", "a\n", "b\n"),)
 
-    def test_another_repository_is_not_compared_with(self, memory: Memory) -> None:
-        memory.project = memory.project / "sub"
-        memory.project.mkdir()
-        (memory.project / "x").write_text("x\n")
-        memory.remember()
-        repository(memory.project)
-        assert memory.changes().files == ()
-        assert "another repository" in memory.changes().unseen
-
     def test_no_git_program_is_said(self, memory: Memory) -> None:
         base = run(memory.workspace.remember(str(memory.project), {"PATH": ""}))
         assert base.tree != ""
@@ -305,36 +295,6 @@ def test_the_repository_is_left_byte_for_byte(state: str, tmp_path: Path) -> Non
     assert run(memory.workspace.repository(memory.base, str(project), os.environ)) is not None
     memory.workspace.forget(memory.base, str(project))
     assert everything(project) == before
-
-
-def damaged(memory: Memory, damage: Callable[[Path], object]) -> str:
-    memory.remember()
-    kept = memory.project.parent / "state" / "kept"
-    damage(kept / memory.base.snapshot.rpartition("/")[0])
-    return memory.changes().unseen
-
-
-@pytest.mark.parametrize(
-    ("damage", "said"),
-    [
-        (shutil.rmtree, "not there any more"),
-        (lambda room: [one.write_bytes(b"\xc1") for one in (room / "snapshots").iterdir()], "damaged"),
-        (
-            lambda room: [one.write_bytes(b"\x94\x63\xa0\x80\x80") for one in (room / "snapshots").iterdir()],
-            "version",
-        ),
-        (
-            lambda room: [one.write_bytes(b"\x94\x01\xa0\x80\x80") for one in (room / "snapshots").iterdir()],
-            "altered",
-        ),
-        (lambda room: shutil.rmtree(room / "objects"), "git"),
-    ],
-    ids=["gone", "garbage", "future", "another", "without objects"],
-)
-def test_what_was_kept_and_is_damaged_is_not_compared_with(
-    damage: Callable[[Path], object], said: str, memory: Memory
-) -> None:
-    assert said in damaged(memory, damage)
 
 
 def test_an_object_has_the_name_that_git_gives_it() -> None:

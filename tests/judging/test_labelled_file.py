@@ -107,13 +107,6 @@ def test_bytes_that_are_no_text_are_told(file: Path) -> None:
     assert told.startswith("stops.jsonl:2: ")
 
 
-def test_several_faults_are_told_at_once_but_not_without_end(file: Path) -> None:
-    file.write_text("{\n" * 1000)
-    told = refused(file)
-    assert len(told) == labelled_stops.FAULTS_TOLD
-    assert told[1].startswith("stops.jsonl:2: ")
-
-
 def test_an_id_may_stand_once_in_all_files_together(tmp_path: Path) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     first.write_text(line("a"))
@@ -127,16 +120,6 @@ def test_what_is_no_plain_file_is_refused_and_nobody_waits_for_it(tmp_path: Path
     assert refused(tmp_path / "pipe") == ["pipe: no plain file"]
     assert refused(tmp_path / "nowhere") == ["nowhere: No such file or directory"]
     assert refused(tmp_path) == [f"{tmp_path.name}: a folder"]
-
-
-def test_too_much_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file.write_text("\n".join(map(line, "abc")))
-    monkeypatch.setattr(labelled_file, "ITEMS_LIMIT", 2)
-    assert refused(file) == ["stops.jsonl:3: more than 2 stops"]
-    monkeypatch.setattr(labelled_file, "LINE_LIMIT", 10)
-    assert refused(file)[0].endswith("bytes, more than 10")
-    monkeypatch.setattr(labelled_file, "LABELLED_FILE_LIMIT", 10)
-    assert refused(file)[0].endswith("bytes, more than 10")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -8,7 +8,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -75,24 +74,6 @@ def test_a_reader_sees_what_is_whole_while_another_writes(tmp_path: Path) -> Non
         other.execute("DELETE FROM events")
         assert times(event_log(tmp_path)) == times(log) == [1.0]
         other.execute("ROLLBACK")
-
-
-def test_a_session_that_begins_in_several_threads_at_once_has_lost_nothing(tmp_path: Path) -> None:
-    """The thread that got the first position need not be the first to be watched."""
-    incidents = Incidents()
-    log = event_log(tmp_path, incidents)
-    for key in [SessionKey("claude-code", f"s{number}") for number in range(150)]:
-        together = threading.Barrier(4)
-        at_once = [
-            threading.Thread(target=lambda: (together.wait(), log.append(event(key=key))))  # noqa: B023 - joined
-            for _ in range(4)
-        ]
-        for thread in at_once:
-            thread.start()
-        for thread in at_once:
-            thread.join()
-        log.tell_losses(key)
-        assert incidents.take(key) == ()
 
 
 # --- damage -------------------------------------------------------------------------------------------------
@@ -188,15 +169,6 @@ def test_a_full_disk_is_an_error_and_the_log_stays_whole(tmp_path: Path) -> None
         log.append(event(2.0))
     log.append(event(3.0))
     assert times(log) == times(event_log(tmp_path)) == [1.0, 3.0]
-
-
-def test_a_log_that_cannot_even_begin_is_an_error(tmp_path: Path) -> None:
-    with files_of_at_most(5000), pytest.raises(OSError, match="log"):
-        event_log(tmp_path).append(event())
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "state").write_bytes(b"")
-    with pytest.raises(NotADirectoryError):
-        event_log(tmp_path / "state").append(event())
 
 
 def test_a_log_that_another_process_holds_is_an_error_that_says_so(

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Journal, NoteKind, TaskStatus
 from sidecar.systems.iteration.policy import journal as rules
 from support.disks import files_of_at_most
@@ -92,26 +91,6 @@ def test_a_full_disk_is_an_error_and_the_old_journal_holds(folder: Path, room: i
     assert reasons(folder) == ()
     store.save(KEY, longer)
     assert UnversionedJournals(folder).load(KEY) == longer
-
-
-def test_text_that_no_file_can_hold_is_bad_input(folder: Path) -> None:
-    store = written(folder, JOURNAL)
-    (task,) = JOURNAL.tasks
-    with pytest.raises(BadInputError, match="no Unicode"):
-        store.save(KEY, replace(JOURNAL, tasks=(replace(task, content="\ud800"),)))
-    assert store.load(KEY) == JOURNAL
-
-
-def test_the_longest_journal_that_its_rules_allow_can_be_kept_and_a_longer_one_cannot(folder: Path) -> None:
-    full = Journal()
-    text = "\U0001f331" * rules.MAX_TEXT_LENGTH
-    for _ in range(rules.MAX_JOURNAL_LENGTH // rules.MAX_TEXT_LENGTH):
-        full, _ = rules.add_note(full, NoteKind.TIP, text, 0.0)
-    store = written(folder, full)
-    assert UnversionedJournals(folder).load(KEY) == full
-    with pytest.raises(OSError, match="a session journal of"):
-        store.save(KEY, replace(full, notes=full.notes * 6))
-    assert store.load(KEY) == full
 
 
 # --- what was damaged ---

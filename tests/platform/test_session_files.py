@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import stat
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform import session_store
 from sidecar.platform.files import read_whole
@@ -67,17 +65,6 @@ def test_a_full_disk_is_an_error_and_the_old_state_holds(folder: Path, room: int
     assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=2)
 
 
-def test_a_read_only_folder_is_an_error_and_the_old_state_holds(folder: Path, state: Path) -> None:
-    store = saved(folder, SESSION)
-    state.parent.chmod(0o500)
-    if os.access(state.parent, os.W_OK):
-        pytest.skip("this user may write everywhere")
-    with pytest.raises(PermissionError):
-        store.save(replace(SESSION, stalls=1))
-    assert store.load(KEY) == SESSION
-    state.parent.chmod(0o700)
-
-
 def test_a_state_folder_that_is_a_file_is_an_error(folder: Path) -> None:
     folder.write_bytes(b"")
     with pytest.raises(NotADirectoryError):
@@ -86,20 +73,6 @@ def test_a_state_folder_that_is_a_file_is_an_error(folder: Path) -> None:
         UnversionedFiles(folder).save(SESSION)
     with pytest.raises(NotADirectoryError):
         UnversionedFiles(folder).known()
-
-
-def test_a_state_too_big_to_be_read_again_is_not_written(folder: Path) -> None:
-    store = saved(folder, SESSION)
-    with pytest.raises(OSError, match="a session state of"):
-        store.save(replace(SESSION, judged="x" * 2_000_000))
-    assert store.load(KEY) == SESSION
-
-
-def test_text_that_no_file_can_hold_is_bad_input(folder: Path) -> None:
-    store = saved(folder, SESSION)
-    with pytest.raises(BadInputError, match="no Unicode"):
-        store.save(replace(SESSION, judged="\ud800"))
-    assert store.load(KEY) == SESSION
 
 
 # --- known ---

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import errno
-import os
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -125,25 +124,6 @@ def test_a_folder_that_goes_and_comes_back_is_found_again(watch: Watch, tmp_path
         assert bell.heard()
 
 
-def test_a_change_that_looks_like_none_wakes(
-    watch: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Times have steps of milliseconds: two saves of one length within one of them look alike."""
-    listens, listen = threading.Event(), watching.ChangeListener.listen
-
-    def listened(ear: watching.ChangeListener, folders: Collection[Path]) -> set[Path]:
-        heard = listen(ear, folders)
-        listens.set()
-        return heard
-
-    monkeypatch.setattr(watching.ChangeListener, "listen", listened)
-    monkeypatch.setattr(watching, "scan_folder", lambda _: frozenset([("file", 1)]))
-    bell = watch(tmp_path)
-    assert listens.wait(WAIT_S)
-    write(tmp_path / "file")
-    assert bell.heard()
-
-
 def test_a_linked_folder_is_watched_where_it_leads(watch: Watch, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
@@ -238,32 +218,6 @@ def test_a_waker_that_fails_is_woken_again(tmp_path: Path) -> None:
     watch.close()
 
 
-def test_other_folders_can_be_watched_later_and_none_after_the_end(tmp_path: Path) -> None:
-    first, second, bell = tmp_path / "first", tmp_path / "second", Bell()
-    first.mkdir()
-    second.mkdir()
-    watch = FoldersWatch(bell, look_s=NEVER_S)
-    watch.look_at([first])
-    write(first / "file")
-    assert bell.heard()
-    watch.look_at([second])
-    write(second / "file")
-    assert bell.heard()
-    watch.close()
-    before = threading.active_count()
-    watch.look_at([first])
-    assert threading.active_count() == before
-
-
 def test_a_folder_that_cannot_be_is_no_trouble(tmp_path: Path) -> None:
     for odd in (Path("/proc/self/fdinfo/none"), tmp_path / "a\0b", tmp_path / ("x" * 300)):
         watch_folder(odd, lambda: None).close()
-
-
-def test_a_crowded_folder_is_looked_at_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "ENTRIES", 5)
-    for number in range(20):
-        (tmp_path / f"{number}").touch()
-    assert len(watching.scan_folder(tmp_path)) == 6
-    os.mkfifo(tmp_path / "fifo")
-    assert watching.scan_folder(tmp_path)

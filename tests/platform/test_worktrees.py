@@ -169,20 +169,6 @@ async def test_changes_of_the_user_are_kept_whole_and_may_be_in_the_way(
     nothing_but_the_users_tree(project)
 
 
-async def test_a_branch_that_moves_while_a_merge_is_tried_is_merged_with_what_came(project: Path) -> None:
-    trees = await found(project)
-    await worked(trees, "T1-1", {"b.txt": "b"})
-
-    async def moved(place: Path, _back: Back) -> str:
-        if not (place / "c.txt").exists():
-            (project / "c.txt").touch()
-            commit_all(project, "of the user")
-        return ""
-
-    assert await trees.merge("T1-1", "m", moved) == ""
-    assert ((project / "b.txt").exists(), (project / "c.txt").exists()) == (True, True)
-
-
 async def test_nothing_is_merged_into_another_branch_than_the_run_began_on(project: Path) -> None:
     trees = await found(project)
     await worked(trees, "T1-1", {"b.txt": "b"})

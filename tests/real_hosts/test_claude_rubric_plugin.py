@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,31 +22,6 @@ MISSING = "the section `## Antipatterns` is missing"
 NEWS = "<new-diagnostics>"
 TURNS = 300
 """Tool calls of the agent at most until the host tells it something; a server takes a second to start."""
-THEIRS = """\
-import json, sys
-
-def read():
-    size = 0
-    while (line := sys.stdin.buffer.readline().strip()):
-        size = int(line.split(b":")[1]) if line.lower().startswith(b"content-length") else size
-    return json.loads(sys.stdin.buffer.read(size)) if size else sys.exit()
-
-def say(**message):
-    body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-    sys.stdout.buffer.write(b"Content-Length: %d\\r\\n\\r\\n%b" % (len(body), body))
-    sys.stdout.buffer.flush()
-
-while True:
-    asked = read()
-    if asked["method"] == "textDocument/didOpen":
-        point = {"line": 0, "character": 0}
-        found = {"range": {"start": point, "end": point}, "message": "said by theirs", "severity": 1}
-        uri = asked["params"]["textDocument"]["uri"]
-        say(method="textDocument/publishDiagnostics", params={"uri": uri, "diagnostics": [found]})
-    elif "id" in asked:
-        say(id=asked["id"], result={"capabilities": {"textDocumentSync": 1}})
-"""
-"""Somebody else's language server for Markdown, which finds the same fault in everything."""
 
 
 @pytest.fixture
@@ -92,24 +66,3 @@ def test_the_agent_is_told_what_is_wrong_with_the_rubric_it_wrote_and_of_no_othe
     assert "rubric.md:" in first
     assert "rubric.md:" in second
     assert "README.md" not in first + second
-
-
-@pytest.mark.long
-def test_the_first_plugin_alone_leaves_markdown_to_the_server_that_a_user_has(
-    under: Supervised, tmp_path: Path
-) -> None:
-    root = tmp_path / "theirs"
-    (root / ".claude-plugin").mkdir(parents=True)
-    (root / ".claude-plugin" / "plugin.json").write_text('{"name": "theirs", "version": "1.0.0"}')
-    (root / "server.py").write_text(THEIRS)
-    server = {"command": "python3", "args": ["${CLAUDE_PLUGIN_ROOT}/server.py"]}
-    started = {"theirs": {**server, "extensionToLanguage": {".md": "markdown"}}}
-    (root / ".lsp.json").write_text(json.dumps(started))
-    offer = {"name": "theirs", "owner": {"name": "They"}, "plugins": [{"name": "theirs", "source": "./"}]}
-    (root / ".claude-plugin" / "marketplace.json").write_text(json.dumps(offer))
-    assert under.supervisor("install", "claude-code").returncode == 0
-    for order in (("marketplace", "add", str(root)), ("install", "theirs@theirs")):
-        assert under.host.run("plugin", *order).returncode == 0
-    rubric = under.host.project / ".supervisor" / "rubric.md"
-    (said,) = told(under, "said by theirs", writes(rubric, BROKEN))
-    assert MISSING not in said

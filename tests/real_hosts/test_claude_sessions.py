@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from real_hosts.host import Host
-from real_hosts.install import PINNED
 from real_hosts.supervised import AGENT, Supervised, runs, says, supervised
 from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
 from support.model_server import ScriptedModel
@@ -44,21 +43,6 @@ def test_a_resumed_session_goes_on_with_its_goal_and_counts_anew(under: Supervis
     assert (report.session, report.status) == (SESSION, "stalled")
     assert "continuations 3/16" in report.text
     assert len(under.continuations()) == 6
-
-
-@pytest.mark.long
-def test_a_forked_session_leaves_its_parents_goal_as_it_was(under: Supervised, claude_version: str) -> None:
-    _stalled(under)
-    before = under.supervisor("goal", "status", "--session", SESSION).stdout.splitlines()[:2]
-    result = under.ask("Go on.", "--resume", SESSION, "--fork-session")
-    assert result.session_id != SESSION
-    child = under.supervisor("goal", "status", "--session", result.session_id).stdout
-    if claude_version == PINNED:
-        assert "goal stalled: all tests pass" in child
-        assert "continuations 3/16" in child
-    else:  # newer hosts do not say whose fork it is, and nothing is guessed
-        assert "no goal is set" in child
-    assert under.supervisor("goal", "status", "--session", SESSION).stdout.splitlines()[:2] == before
 
 
 def test_a_branched_session_takes_a_copy_of_the_goal_along(under: Supervised) -> None:

@@ -64,11 +64,6 @@ def works(
     model.add(*(ReplyRule(reply, WORKER) for reply in replies))
 
 
-def prompts(model: ScriptedModel) -> list[str]:
-    """What each worker was told first, oldest first."""
-    return [request.last for request in model.requests if BRIEFED in request.last]
-
-
 def holds(host: Host | OpenCode, files: Files) -> bool:
     """Whether the project holds these files and nothing else but what tools left."""
     return contents(host.project, but=LEFT) == files
@@ -159,30 +154,6 @@ def test_claude_code_conducts_a_delivery_and_waits_for_its_user_in_between(
         assert '"decision":"DELIVER"' in session.told[-1]
         assert holds(host, DONE)
         assert session.under.report().status == "achieved"
-
-
-@pytest.mark.long
-def test_an_agent_of_opencode_does_the_work_of_each_phase_itself_and_delivers_it(
-    opencode_host: OpenCode, model: ScriptedModel
-) -> None:
-    made = implemented(*MADE)
-    made["files"] = [{**file, "content": MADE[file["path"]]} for file in made["files"]]
-    answers = {
-        GovernedPhase.PLAN: PLAN,
-        GovernedPhase.IMPLEMENT: made,
-        GovernedPhase.REVIEW: APPROVED,
-        GovernedPhase.TEST: PASSED,
-    }
-    with agent_session(opencode_host, model, PYTHON, "governance") as session:
-        lay_out(opencode_host.home, {".config/supervisor/config.toml": OWN_WORK})
-        with begun(session, "fast", answer=ANALYSIS) as lock:
-            for phase, answer in answers.items():
-                session.calls(f"phase_{phase}", context_lock_id=lock, input_data={"answer": answer})
-            session.calls("phase_conduct", context_lock_id=lock, input_data={})
-            session.says("sub is there, and tested.")
-        assert "DELIVER" in session.told[-1]
-        assert (prompts(model), holds(opencode_host, DONE)) == ([], True)
-        assert (session.under.report().status, session.under.continuations()) == ("achieved", [])
 
 
 def test_claude_code_shows_its_user_a_form_and_their_yes_counts(host: Host, model: ScriptedModel) -> None:

@@ -29,11 +29,9 @@ from support.model_script import (
     RequestMatch,
     ScriptedReply,
     reply_structured,
-    reply_with_calls,
     reply_with_text,
 )
 from support.model_server import ScriptedModel
-from support.model_wire import ReplyToolCall
 from support.tdd_projects import contents, lay_out
 
 pytestmark = pytest.mark.proves("the loop")
@@ -210,31 +208,3 @@ def test_an_agent_is_refused_repairs_it_completes_the_loop_stops_and_is_judged(
         assert (session.under.report().status, session.under.continuations()) == ("achieved", [])
         tasks = session.under.supervisor("loop", "status").stdout
         assert "T1   completed   implementer-python, 2 reports" in tasks
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", ["claude", "opencode"])
-def test_a_host_with_the_token_of_a_session_reads_that_sessions_resources(
-    kind: str, host: Host, opencode_host: OpenCode, model: ScriptedModel
-) -> None:
-    """Without one they are not declared: each host adds three tools to every request for them."""
-    read = "ReadMcpResourceTool" if kind == "claude" else "read_mcp_resource"
-    chosen = host if kind == "claude" else opencode_host
-    with agent_session(chosen, model, LOOP_PROJECTS["Python"].files, "loop") as session:
-        under = session.under
-        session.calls("session_start", command="add sub", command_type="implement")
-        under.script(ReplyRule(reply_with_text("It has begun."), session.agent))
-        session.goal("sub works")
-        assert not any(read in request.tools for request in model.requests)
-
-        there = under.report().session
-        config = under.supervisor("mcp", "--print-config", kind, "--session", there).stdout
-        asked = {"server": "supervisor", "uri": "supervisor://session/current"}
-        under.script(ReplyRule(reply_with_calls(ReplyToolCall(read, asked)), session.agent))
-        session.says("I see.")
-        if isinstance(under.host, Host):
-            under.host.ask("Read it.", "--mcp-config", config, "--permission-mode", "bypassPermissions")
-        else:
-            under.host.configure(**json.loads(config))
-            under.host.run("run", "Read it.")
-        assert "add sub" in session.told[-1]

@@ -46,17 +46,3 @@ def test_a_sidecar_that_was_killed_is_started_again_and_the_next_stop_is_judged(
     under.command("goal", GOAL, "--continue")
     assert len(under.continuations()) == 1
     assert under.report().status == "exhausted"
-
-
-@pytest.mark.long
-def test_a_sidecar_killed_while_it_judges_is_started_again_and_judges_that_very_stop(
-    under: Supervised,
-) -> None:
-    with under.judging() as (run, held):
-        os.kill(under.sidecar(), signal.SIGKILL)
-        held.wait()
-        held.release()
-        stdout, _ = run.communicate(timeout=90)
-    assert (run.returncode, stdout) == (0, f"{DONE}\n" * 4)
-    assert len(under.continuations()) == 3
-    assert under.report().status == "stalled"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import msgspec
@@ -287,17 +285,6 @@ def test_the_plan_agent_is_left_alone(shop: Supervised, desk: Desk) -> None:
     assert shop.continuations() == []
 
 
-@pytest.mark.long
-def test_a_session_takes_no_goal_from_another_of_the_same_process(shop: Supervised, desk: Desk) -> None:
-    here = shop.host.project
-    shop.script(says(CLAIM, here), reads_shop(shop.host), writes_shop(shop.host), says("Repaired.", here))
-    first, second = desk.session(), desk.session()
-    desk.command(first, "supervisor:goal", GOAL)
-    noted(desk, first, "goal achieved")
-    desk.command(second, "supervisor:goal")
-    toasted(desk, "no goal is set")
-
-
 def test_the_judge_asks_the_sessions_own_model_in_a_hidden_session_that_leaves_no_trace(
     shop: Supervised, desk: Desk
 ) -> None:
@@ -364,41 +351,6 @@ def test_without_a_repository_it_works_the_same(home: Supervised, server: Server
     desk.command(session, "supervisor:goal", GOAL)
     noted(desk, session, "goal achieved")
     assert len(under.continuations()) == 1
-
-
-@pytest.mark.long
-def test_a_plugin_that_is_there_twice_and_a_worktree_change_nothing(
-    home: Supervised, server: Server, tmp_path: Path
-) -> None:
-    under = home.at(tmp_path / "main")
-    identity = ("-c", "user.name=T", "-c", "user.email=t@example.invalid")
-    for words in (
-        ("add", "-A"),
-        (*identity, "commit", "-qm", "A shop"),
-        ("worktree", "add", "-q", "../tree"),
-    ):
-        subprocess.run(["git", *words], cwd=under.host.project, check=True, timeout=30)
-    place = tmp_path / "tree"
-    own = place / ".opencode" / "plugin"
-    own.mkdir(parents=True)
-    shutil.copy(home.host.config / "plugin" / "supervisor.js", own)
-    shutil.copy(home.host.config / "package-lock.json", own.parent)
-    (own.parent / "node_modules").mkdir()
-    twice = Supervised(home.host.at(place), home.model)
-    desk = server.at(place)
-    twice.script(
-        says(CLAIM, place), reads_shop(twice.host), writes_shop(twice.host), says("Repaired.", place)
-    )
-    session = desk.session()
-    desk.command(session, "supervisor:retry", "2")
-    desk.command(session, "supervisor:goal", GOAL)
-    noted(desk, session, "goal achieved")
-    texts = [part.text for one in desk.messages(session) for part in one.parts if part.type == "text"]
-    shown = [one.properties["message"] for one in server.events if one.type == "tui.toast.show"]
-    assert sum("budget of 2" in text for text in shown) == 1
-    assert sum("goal achieved" in text for text in texts) == 1
-    assert sum("There is no tool for it" in text for text in texts) == 1
-    assert len(twice.continuations()) == 1
 
 
 @pytest.mark.long

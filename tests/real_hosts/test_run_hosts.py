@@ -14,9 +14,8 @@ from typing import Any, Final
 
 import pytest
 
-from real_hosts import opencode_supervised, supervised
+from real_hosts import supervised
 from real_hosts.host import Host
-from real_hosts.opencode_host import OpenCode
 from real_hosts.supervised import SUPERVISOR
 from sidecar.cli.demo_agent import REPAIRED_SOURCE
 from sidecar.platform.installation import plugin_root
@@ -114,38 +113,3 @@ def test_claude_code_works_in_fresh_iterations_until_the_goal_holds(
     achieved_in_two(events, claude_under.model)
     assert events[-1]["iterations"] == 2
     assert claude_under.continuations() == []  # the host's own hooks did not judge too
-
-
-@pytest.fixture
-def opencode_under(opencode_host: OpenCode, model: ScriptedModel) -> Iterator[opencode_supervised.Supervised]:
-    with opencode_supervised.supervised(opencode_host, model) as made:
-        yield made
-
-
-@pytest.mark.long
-def test_opencode_works_in_fresh_iterations_until_its_own_model_says_that_the_goal_holds(
-    opencode_under: opencode_supervised.Supervised,
-) -> None:
-    host = opencode_under.host
-    shop = str(host.project / "shop.py")
-    repair = (
-        ReplyToolCall("read", {"filePath": shop}),
-        ReplyToolCall("write", {"filePath": shop, "content": REPAIRED_SOURCE}),
-    )
-    opencode_under.script(*rules("supervisor_", repair))
-    path = os.pathsep.join((str(host.binary.parent), host.env["PATH"]))
-
-    met = {"criterion": "the tenth is a rate", "evidence": ["E1"]}
-    verdict = {"answer": {"verdict": "complete", "criteria": [met], "confidence": 0.95}}
-    opencode_under.script(ReplyRule(reply_with_text(json.dumps(verdict)), opencode_supervised.JUDGE))
-
-    events = run(
-        {**host.env, "PATH": path},
-        host.project,
-        "opencode",
-        "run",
-        condition="the tenth is taken off as a rate",
-    )
-
-    achieved_in_two(events, opencode_under.model)
-    assert events[-1]["iterations"] == 2

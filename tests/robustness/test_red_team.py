@@ -98,20 +98,6 @@ async def test_an_order_from_below_the_host_at_work_is_refused_and_told(stage: S
     assert "continuations 0/16" in stage.report().text or "continuations 1/16" in stage.report().text
 
 
-async def test_an_order_whose_origin_cannot_be_told_is_carried_out_and_told_with_what_undoes_it(
-    stage: Stage,
-) -> None:
-    agent = await stage.agent_with_goal()
-    await agent.run(f"setsid --fork {FREE} goal clear > out 2>&1; until grep -q cleared out; do :; done")
-    agent.say("All tests pass. Done.")
-    told = await agent.stop()
-    assert told.feedback == ""
-    assert "`goal clear` was ordered by supervisor" in told.system_message
-    assert "without a terminal, while the agent worked. Not you? Type /supervisor:goal all tests pass" in (
-        told.system_message
-    )
-
-
 EDITS = {
     "more attempts": ("~/.config/supervisor/config.toml", "max_attempts = 100"),
     "another judge": (

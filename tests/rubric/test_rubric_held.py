@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from sidecar.kernel.rubric import AgentWrites, Rubric
-from sidecar.platform import held_edits
 from sidecar.rubric.reader import RubricFiles
 
 PATTERNS = "## Patterns\n\n- **DONE**: it is done\n\n## Antipatterns\n\n"
@@ -109,25 +108,6 @@ def test_an_edit_of_the_agent_is_held_until_it_is_accepted(services: House, writ
     assert services.accept() == "nothing is held"
 
 
-def test_an_edit_the_agent_takes_back_is_held_no_more(services: House) -> None:
-    services.ours.write_text(NEW)
-    assert services.look(EDIT).held
-    services.ours.write_text(OLD)
-    assert services.look(EDIT).held is None
-    assert services.accept() == "nothing is held"
-
-
-def test_a_later_edit_of_the_agent_is_held_in_the_place_of_the_first(services: House) -> None:
-    services.ours.write_text(NEW)
-    first = services.look(EDIT).held
-    services.ours.write_text(THIRD)
-    second = services.look(EDIT).held
-    assert first is not None
-    assert second is not None
-    assert first.digest != second.digest
-    assert antipattern(services.look()) == "NO-PRINT"
-
-
 def test_what_is_accepted_is_what_was_shown(services: House) -> None:
     services.ours.write_text(NEW)
     services.look(EDIT)
@@ -136,16 +116,6 @@ def test_what_is_accepted_is_what_was_shown(services: House) -> None:
     rubric = services.look(EDIT)
     assert antipattern(rubric) == "TALK"
     assert rubric.held is not None
-
-
-def test_an_edit_of_the_user_on_top_of_a_held_one_counts_whole(services: House) -> None:
-    services.ours.write_text(NEW)
-    services.look(EDIT)
-    services.ours.write_text(NEW + "\nA word of the user.\n")
-    rubric = services.look(NOTHING)
-    assert antipattern(rubric) == "TALK"
-    assert rubric.held is None
-    assert "1 antipattern gone (NO-PRINT)" in rubric.changed
 
 
 def test_a_look_that_knows_of_nobodys_doings_decides_nothing(services: House) -> None:
@@ -188,35 +158,6 @@ def test_a_rubric_that_the_agent_breaks_stays_in_force_and_the_fault_is_told(ser
     assert antipattern(rubric) == "NO-PRINT"
     assert rubric.held is not None
     assert rubric.rejected == (f"{services.ours}: not UTF-8 at byte 0",)
-
-
-def test_an_earlier_place_that_the_agent_fills_is_held(services: House) -> None:
-    services.ours.rename(services.folder / "away")
-    other = services.project / ".reflection" / "rubric.md"
-    other.parent.mkdir()
-    other.write_text(OLD)
-    assert services.look(NOTHING).origin == str(other)
-    services.ours.write_text(NEW)
-    assert services.look(AgentWrites(paths=(str(services.ours),))).origin == str(other)
-
-
-def test_the_users_own_rubric_is_held_as_well(services: House) -> None:
-    services.ours.unlink()
-    own = Path(services.environment["HOME"]) / ".config" / "supervisor" / "rubric.md"
-    own.parent.mkdir(parents=True)
-    own.write_text(OLD)
-    assert services.look(NOTHING).origin == str(own)
-    own.write_text(NEW)
-    assert antipattern(services.look(AgentWrites(paths=(str(own),)))) == "NO-PRINT"
-
-
-def test_a_first_look_at_a_file_that_the_agent_just_wrote_holds_it(services: House, tmp_path: Path) -> None:
-    services.state = tmp_path / "another"
-    rubric = services.look(EDIT)
-    assert (antipattern(rubric), rubric.origin) == ("NOISE", str(services.default))
-    assert rubric.held is not None
-    services.state = tmp_path / "third"
-    assert services.look(AgentWrites(unseen=True)).origin == str(services.ours)
 
 
 # --- what is kept ---
@@ -289,25 +230,3 @@ def test_a_project_without_a_usable_path_has_the_rubric_of_all(services: House, 
     for writes in (None, NOTHING, EDIT):
         assert services.files.load(project, services.environment, writes).origin == str(services.default)
     assert services.files.accept(project, services.environment) == "nothing is held"
-
-
-def test_projects_are_remembered_up_to_a_bound_and_held_ones_longest(
-    services: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(held_edits, "FILES", 5)
-    monkeypatch.setattr(held_edits, "DROPPED", 3)
-    services.ours.write_text(NEW)
-    assert services.look(EDIT).held
-    for number in range(20):
-        folder = services.folder / f"p{number}"
-        folder.mkdir()
-        services.files.load(str(folder), services.environment, NOTHING)
-    assert len(list(services.state.glob("*.json"))) <= 6
-    assert services.look(NOTHING).held
-
-
-def test_without_a_folder_for_it_every_edit_counts_at_once(services: House) -> None:
-    files = RubricFiles(services.default)
-    services.ours.write_text(NEW)
-    assert antipattern(files.load(str(services.project), services.environment, EDIT)) == "TALK"
-    assert files.accept(str(services.project), services.environment) == "nothing is held"

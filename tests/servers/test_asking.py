@@ -66,21 +66,6 @@ async def test_a_caller_is_asked_as_often_as_need_be_before_it_gets_its_answer(s
     assert asker.heard == ["0", "1", "2", "3"]
 
 
-async def test_two_calls_of_one_peer_are_answered_by_number_in_any_order(start: Start) -> None:
-    bench, _ = bench_of(start)
-    caller = await bench.caller()
-    caller.call("asker", "one", ident=1)
-    caller.call("asker", "two", ident=2)
-    first, second = await caller.hear(), await caller.hear()
-    assert first["id"] != second["id"]
-    for asked in (second, first):
-        caller.send(answer(asked["id"], error={"code": -32000, "message": "no"}))
-    for _ in range(2):
-        asked = await caller.hear()
-        caller.send(answer(asked["id"], result=None))
-    assert {(await caller.hear())["result"] for _ in range(2)} == {"one", "two"}
-
-
 async def test_what_a_peer_refuses_is_known_by_its_words(start: Start) -> None:
     bench, asker = bench_of(start)
     caller = await bench.caller()
@@ -89,17 +74,6 @@ async def test_what_a_peer_refuses_is_known_by_its_words(start: Start) -> None:
     caller.send(answer((await caller.hear())["id"]))
     await caller.hear()
     assert asker.heard == ["refused: not offered", "not put away: no result"]
-
-
-async def test_an_answer_that_nobody_waits_for_does_no_harm(start: Start) -> None:
-    bench, asker = bench_of(start)
-    caller = await bench.caller()
-    caller.call("asker")
-    asked = await caller.hear()
-    for ident in (asked["id"] + 100, asked["id"], asked["id"]):
-        caller.send(answer(ident, result=ident))
-    assert (await caller.hear())["id"] == asked["id"] + 1
-    assert asker.heard == [str(asked["id"])]
 
 
 async def test_a_peer_that_has_left_refuses_at_once_whatever_it_is_asked_while_things_are_put_away(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -136,36 +135,6 @@ async def test_a_port_that_the_user_wants_is_used_and_not_remembered(
     assert web.port != taken
     access = await web.started(start).access()
     assert port_of(access) == web.port
-    assert web.kept.port() == 0
-
-
-async def test_a_wanted_port_that_is_taken_is_said_and_nothing_else_fails(
-    web: Web, start: Start, taken: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    web.port = taken
-    with caplog.at_level(logging.WARNING):
-        web.started(start)
-        answer = await web.asked("mcp_access", {})
-    assert f"port {taken} of 127.0.0.1 cannot be used" in answer["error"]["message"]
-    assert "mcp_port" in answer["error"]["message"]
-    assert "MCP over HTTP is closed" in caplog.text
-    assert (await web.asked("mcp", {"version": ""}))["result"] == {}
-    web.port = 0
-    assert port_of(await web.access()) != taken
-
-
-@pytest.mark.parametrize(
-    "half",
-    [
-        {"host": "opencode"},
-        {"session": "s1"},
-        {"session": "x" * 501, "host": "a"},
-        {"session": "s1", "host": "a/b"},
-    ],
-)
-async def test_an_address_for_half_a_session_is_refused(web: Web, start: Start, half: dict[str, str]) -> None:
-    answer = await web.started(start).asked("mcp_access", half)
-    assert answer["error"]["code"] == -32602
     assert web.kept.port() == 0
 
 

@@ -140,16 +140,6 @@ def test_a_sidecar_that_cannot_be_started_is_told_with_a_move(tmp_path: Path, co
     assert b"supervisor doctor" in err
 
 
-def test_a_plugin_without_a_runtime_says_so(tmp_path: Path) -> None:
-    home = Home(tmp_path / "user")
-    (home.state / "runtime").unlink()
-    with home.pipe(PLUGIN) as pipe:
-        code, out, err = pipe.end()
-    assert (code, out) == (1, b"")
-    assert b"no runtime yet. Type in Claude Code: /supervisor:install" in err
-    assert b"Traceback" not in err
-
-
 def test_a_copy_of_the_plugin_needs_only_the_files_that_the_wheel_carries(home: Home, tmp_path: Path) -> None:
     root = plugin_root()
     shutil.copytree(root / "hooks", tmp_path / "hooks")
@@ -204,12 +194,3 @@ def test_the_pipe_looks_for_the_socket_where_the_sidecar_has_it(
     if state is not None:
         monkeypatch.setenv("XDG_STATE_HOME", state)
     assert run_folder(os.environ) == str(user_paths().run)
-
-
-async def test_the_session_file_is_left_as_it_is(home: Home) -> None:
-    """Law 9: these tools only read."""
-    before = sorted((path.name, path.read_bytes()) for path in (home.state / "sessions").iterdir())
-    async with client(home) as found:
-        for name in ("status", "rubric"):
-            await found.call_tool(name, {"session": KEY.id})
-    assert before == sorted((path.name, path.read_bytes()) for path in (home.state / "sessions").iterdir())

@@ -233,21 +233,6 @@ def test_environments_are_linked_and_only_old_ignored_files_are_copied(tmp_path:
     assert (copy / "venv").readlink() == project.folder / "venv"
 
 
-def test_variables_and_an_editable_install_lead_into_the_copy(begun: Begun, tmp_path: Path) -> None:
-    project = begun({".gitignore": ".venv/\n", "src/calc.py": RIGHT})
-    packages = project.folder / ".venv" / "lib" / "python3.11" / "site-packages"
-    packages.mkdir(parents=True)
-    (project.folder / ".venv" / "pyvenv.cfg").write_text("home = /usr\n")
-    (packages / "calc.pth").write_text(f"{project.folder}/src\n")
-    into = tmp_path / "copy"
-    into.mkdir()
-    environment = {**project.environment, "DATA": f"{project.folder}/data", "PYTHONPATH": "/elsewhere"}
-    copy = run(project.workspace.copy(project.base, str(project.folder), environment, CopyVersion.NOW, into))
-    assert copy.project == str(into)
-    assert copy.environment["DATA"] == f"{into}/data"
-    assert copy.environment["PYTHONPATH"] == f"{into}/src{os.pathsep}/elsewhere"
-
-
 async def _a_tick() -> None:
     """Wait until the clock of the file system has moved on."""
     with tempfile.NamedTemporaryFile() as file:

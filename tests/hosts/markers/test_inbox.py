@@ -260,19 +260,6 @@ async def test_the_end_of_the_sidecar_leaves_a_stop_where_it_lies(bench: Bench) 
     assert (bench.names, bench.told) == (["a.stop.json"], [])
 
 
-async def test_a_folder_that_became_a_link_is_not_looked_at_and_the_log_says_so(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
-    bench.drop()
-    bench.path.rename(bench.path.with_name("elsewhere"))
-    bench.path.symlink_to(bench.path.with_name("elsewhere"))
-    await bench.look()
-    assert bench.asked == []
-    assert "a symbolic link" in caplog.text
-    with pytest.raises(BadInputError, match="a symbolic link"):
-        bench.inbox.open()
-
-
 # --- watching ---
 
 

@@ -6,7 +6,6 @@ import asyncio
 from typing import Any, Final
 
 import pytest
-from msgspec import Raw
 
 from sidecar.hosts.opencode import link
 from support.fake_opencode import FOLDER, MODEL, SESSION, FakeOpenCode
@@ -133,29 +132,6 @@ class TestTwoSessions:
         assert await asyncio.gather(*tasks) == ["ses_1", "ses_2"]
         assert [host.calls for host in hosts] == [["session.messages", "session.create"]] * 2
         assert [{asked.folder for asked in host.asked} for host in hosts] == [{"/one"}, {"/two"}]
-
-    async def test_what_a_task_starts_asks_the_same_host(self, host: FakeOpenCode) -> None:
-        async def inner() -> Raw:
-            return await link.call_host_api("session.create", {"body": {}}, LIMIT_S)
-
-        async def outer() -> tuple[Raw, link.SessionContext | None]:
-            made = await asyncio.create_task(inner())
-            return made, await asyncio.to_thread(link.get_session_context)
-
-        _, in_thread = await host.told(outer())
-        assert host.calls == ["session.create"]
-        assert in_thread is not None
-        assert in_thread.session == SESSION
-
-    async def test_the_newest_that_was_told_in_a_task_counts(self, host: FakeOpenCode) -> None:
-        newer = FakeOpenCode("ses_2")
-
-        async def work() -> None:
-            link.set_session_context(newer, newer.event())
-            await link.call_host_api("session.create", {"body": {}}, LIMIT_S)
-
-        await host.told(work())
-        assert (host.calls, newer.calls) == ([], ["session.create"])
 
 
 class TestToasts:

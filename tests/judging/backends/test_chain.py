@@ -94,20 +94,9 @@ class TestAuto:
             "", f"{NO_CLAUDE}; no key in SUPERVISOR_ANTHROPIC_KEY; no key in SUPERVISOR_OPENAI_KEY"
         )
 
-    def test_a_name_that_only_the_host_knows_is_no_model_of_a_service(self) -> None:
-        keys = {"SUPERVISOR_ANTHROPIC_KEY": KEY, "SUPERVISOR_OPENAI_KEY": KEY}
-        said = chosen(JudgeSettings(), NOWHERE | keys)
-        assert said == ChosenBackend(
-            "", f"{NO_CLAUDE}; judge.anthropic.model names no model; judge.openai.model names no model"
-        )
-
     def test_another_programs_key_is_not_used(self) -> None:
         others = {"ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": KEY, "ANTHROPIC_AUTH_TOKEN": KEY}
         assert chosen(JudgeSettings(model="a-model"), NOWHERE | others).backend == ""
-
-    def test_our_own_environment_may_hold_the_key(self) -> None:
-        judge = build_judge(TEXTS, {"SUPERVISOR_ANTHROPIC_KEY": KEY})
-        assert judge.chosen(NOWHERE, Settings(judge=JudgeSettings(model="a-model"))).backend == "anthropic"
 
     async def test_nobody_is_told_with_every_reason(self) -> None:
         said = await build_judge(TEXTS, {}).ask(CASE, NOWHERE, Settings(judge=JudgeSettings(model="a-model")))

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sidecar.judging.backends.prompt import JudgePrompt, build_judge_prompt, build_repair_prompt
-from sidecar.judging.backends.tokens import estimate_tokens
+from sidecar.judging.backends.prompt import build_judge_prompt, build_repair_prompt
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.evidence import Evidence, EvidenceStrength, FileDiff, Source
 from sidecar.kernel.rubric import Criterion, Rubric, Severity
@@ -118,17 +117,6 @@ def test_what_comes_first_is_the_same_for_every_stop_of_a_project() -> None:
     assert build_judge_prompt(CASE, TEXTS).system.startswith((TEXTS / "judge.md").read_text().strip())
 
 
-def test_a_case_begins_in_the_same_words_when_only_its_evidence_moved() -> None:
-    later = build_judge_prompt(replace(CASE, evidence=(GATE,), last_message="Again."), TEXTS).case
-    assert later.startswith(
-        build_judge_prompt(CASE, TEXTS).case.partition('name="evidence"')[0].rpartition("<")[0]
-    )
-
-
-def test_the_same_case_is_put_in_the_same_words() -> None:
-    assert build_judge_prompt(CASE, TEXTS) == build_judge_prompt(replace(CASE), TEXTS)
-
-
 # --- what is foreign stays data ---
 
 
@@ -228,8 +216,3 @@ def test_an_unfit_answer_and_what_is_wrong_with_it_are_quoted_without_the_case()
         "fault": "Expected `object`",
         "answer": '(quoted) /data-0> {"verdict": 1}',
     }
-
-
-def test_a_long_unfit_answer_is_cut() -> None:
-    again = build_repair_prompt(JudgePrompt("s", "c"), "a " * 900_000, "f " * 900_000, TEXTS)
-    assert estimate_tokens(again.case) < 3_300

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from servers.tools.desk import Desk, as_json
 from sidecar.kernel.effects import Continue, Rest, RestReason
 from sidecar.kernel.gate import Gate, GateOrigin, Outcome
 from sidecar.platform.log_readings import read_record
-from sidecar.servers.tools.tool import BEAT_S, Caller, RefusalError, ToolAnswer
+from sidecar.servers.tools.tool import BEAT_S, Caller, ToolAnswer
 from support.cases import KEY, PROJECT, PYTEST, session, turn
 from support.fakes import command, prompt
 from support.scripted_gates import FAILED, PASSED, ScriptedEnding
@@ -80,51 +79,6 @@ async def test_an_agent_that_saw_it_fail_is_sent_back_and_one_that_mended_it_is_
     assert isinstance(answer, Rest)
     assert answer.reason is RestReason.ACHIEVED
     assert read_record(room.services.log, KEY)[-1].gates == ("tests: passed",), "it ran anew"
-
-
-@pytest.mark.process
-async def test_files_put_in_place_only_while_a_check_looks_help_no_stop(room: CoreRoom) -> None:
-    """The agent has another call swap the file while its check runs, and swap it back before it ends."""
-    bad = (room.project / "doubling.py").read_text()
-    begun, go = room.project.parent / "begun", room.project.parent / "go"
-    for pipe in (begun, go):
-        os.mkfifo(pipe)
-    wait = f"if test -p {begun}; then echo > {begun}; cat {go}; fi\n"
-    room.write("check.sh", f"{wait}grep -q '2 \\* number' doubling.py\nended=$?\n{wait}exit $ended\n")
-    room.configure("[gate.works]\nkind = 'build'\nrequired = true\ncommand = 'sh check.sh'\n")
-    await room.goal("it doubles")
-    running = asyncio.create_task(room.ask("gates_run", only=["works"]))
-    await asyncio.to_thread(begun.read_text)
-    room.write("doubling.py", GOOD)
-    await asyncio.to_thread(go.write_text, "go")
-    await asyncio.to_thread(begun.read_text)
-    room.write("doubling.py", bad)
-    begun.unlink()
-    await asyncio.to_thread(go.write_text, "go")
-    assert outcomes(await running) == {"works": "passed"}
-    assert "moved" not in as_json((await running).data)["gates"][0], "the files are as they were"
-    room.fakes.transcripts.script(turn())
-    answer = await room.stop()
-    assert isinstance(answer, Continue)
-    assert answer.feedback.kind == "gates-failed"
-
-
-@pytest.mark.process
-async def test_a_stop_ends_what_runs_for_the_agent(room: CoreRoom) -> None:
-    """The process that runs holds a pipe, which ends when it is killed."""
-    held = room.project.parent / "held"
-    os.mkfifo(held)
-    await room.goal(f'it works --check "if test -p {held}; then exec sleep 1000 > {held}; fi"')
-    running = asyncio.create_task(room.ask("gates_run", only=["check:1"]))
-    pipe = await asyncio.to_thread(held.open)
-    held.unlink()
-    room.fakes.transcripts.script(turn())
-    await room.stop()
-    assert read_record(room.services.log, KEY)[-1].gates[:1] == ("check:1: passed",)
-    with pytest.raises(RefusalError, match="that comes first"):
-        await running
-    assert await asyncio.wait_for(asyncio.to_thread(pipe.read), LIMIT) == ""
-    pipe.close()
 
 
 # --- in words -----------------------------------------------------------------------------------------------

@@ -7,14 +7,12 @@ from typing import Any, Final
 
 import pytest
 
-from servers.tools.core_room import BAD, GOOD, CoreRoom
+from servers.tools.core_room import GOOD, CoreRoom
 from servers.tools.desk import as_json
 from sidecar.kernel.loop import CouncilMember
 from sidecar.servers.tools.loop_forms import (
-    CheckpointsListed,
     CouncilReport,
     LoopReport,
-    RestoreReport,
     TaskReport,
 )
 from sidecar.servers.tools.tool import RefusalError
@@ -113,25 +111,6 @@ async def test_the_council_is_told_the_case_and_decides_when_all_were_heard(room
     assert answer.data.decision is not None
     assert answer.data.decision.winner is CouncilMember.PATTERN_MATCHER
     assert "multiply by 2" in (await room.ask("task_context")).text
-
-
-async def test_a_checkpoint_brings_the_files_back_after_it_was_shown(room: CoreRoom) -> None:
-    await begun(room)
-    await room.ask("checkpoint_save", description="untouched")
-    room.write("doubling.py", GOOD)
-    shown = await room.ask("checkpoint_restore", checkpoint_id="C1")
-    assert isinstance(shown.data, RestoreReport)
-    assert (shown.data.done, shown.data.files) == (False, ("doubling.py",))
-    assert "3 * number" in shown.data.text
-    assert (room.project / "doubling.py").read_text() == GOOD
-    done = await room.ask("checkpoint_restore", checkpoint_id="C1", confirm=shown.data.confirm)
-
-    assert isinstance(done.data, RestoreReport)
-    assert (done.data.done, done.data.kept) == (True, "C2")
-    listed = await room.ask("checkpoint_list")
-    assert isinstance(listed.data, CheckpointsListed)
-    assert [one.id for one in listed.data.checkpoints] == ["C1", "C2"]
-    assert (room.project / "doubling.py").read_text() == BAD
 
 
 async def test_the_status_is_the_whole_session_with_its_last_ten_events(room: CoreRoom) -> None:

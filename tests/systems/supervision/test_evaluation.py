@@ -10,7 +10,7 @@ import pytest
 
 from sidecar.judging.ports import ChosenBackend, Judge
 from sidecar.kernel.effects import JudgeCase
-from sidecar.kernel.events import BackgroundActivity, JudgeAnswered, JudgeFailed, ProjectState
+from sidecar.kernel.events import JudgeAnswered, JudgeFailed, ProjectState
 from sidecar.kernel.evidence import Verdict
 from sidecar.kernel.gate import AvailableGates, Gate, GateOrigin, GateRun
 from sidecar.kernel.gate import Outcome as GateOutcome
@@ -129,31 +129,11 @@ def test_a_gate_that_passes_on_these_files_achieves_the_goal_it_decides() -> Non
     assert outcome.confidence < 0.1
 
 
-def test_a_gate_that_the_label_does_not_name_could_not_run() -> None:
-    outcome = one(with_gate(None))
-    assert (outcome.kind, outcome.completed) == ("gates-could-not-run", False)
-    assert "`pytest -q` could not run: the label names no run of it" in outcome.detail
-
-
 def test_a_goal_that_rests_because_nobody_approved_its_check_is_not_completed() -> None:
     own = Gate(id="own", command="make own", why="a file says so", origin=GateOrigin.PROJECT, required=True)
     seen = msgspec.structs.replace(SEEN, catalog=AvailableGates((own,)))
     outcome = one(with_goal(seen=seen))
     assert (outcome.ended, outcome.completed) == ("unverified", False)
-
-
-def test_a_gate_without_a_tree_ran_on_the_files_that_were_seen() -> None:
-    label = with_goal(condition="all tests pass", runs=(gate_run(tree=""),), complete=True)
-    assert one(label).completed
-
-
-def test_a_headless_stop_with_work_behind_it_is_judged_now() -> None:
-    label = with_goal(background=(BackgroundActivity("1", "a server"),), headless=True)
-    assert one(label).kind == "background-headless"
-
-
-def test_a_stop_is_judged_even_where_the_users_mode_is_shadow() -> None:
-    assert one(with_gate(GateOutcome.FAILED), settings=Settings(mode="shadow")).sent_back
 
 
 # --- the judge ----------------------------------------------------------------------------------------------
@@ -253,61 +233,6 @@ def test_outcomes_are_in_the_order_of_the_items_with_all_that_the_label_says() -
         ("de", "opencode", True, True)
     }
     assert sorted(each.id for each in told) == [label.id for label in labels]
-
-
-class Counting(Priced):
-    """Thinks for some turns of the loop, so that all who may ask do, and remembers the most at once."""
-
-    open, most = 0, 0
-
-    async def ask(
-        self, case: JudgeCase, environment: Environment, settings: Settings
-    ) -> JudgeAnswered | JudgeFailed:
-        self.open += 1
-        self.most = max(self.most, self.open)
-        for _ in range(50):
-            thought = asyncio.get_running_loop().create_future()
-            asyncio.get_running_loop().call_soon(thought.set_result, None)
-            await thought
-        self.open -= 1
-        self.answers.append(judged(incomplete()))
-        return await super().ask(case, environment, settings)
-
-
-async def test_no_more_questions_are_open_at_once_than_allowed() -> None:
-    judge = Counting()
-    labels = [with_goal(str(number), seen=SEEN) for number in range(12)]
-    outcomes = await evaluate_stops(labels, judge, RUBRIC, SETTINGS, EvaluationOptions(at_once=3))
-    assert (judge.most, len(outcomes)) == (3, 12)
-
-
-class Silent(Priced):
-    """Says when it is asked, and nothing else."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked, self.cancelled = asyncio.Event(), False
-
-    async def ask(
-        self, case: JudgeCase, environment: Environment, settings: Settings
-    ) -> JudgeAnswered | JudgeFailed:
-        self.asked.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.cancelled = True
-        return await super().ask(case, environment, settings)
-
-
-async def test_cancelling_ends_the_questions_that_are_open() -> None:
-    judge = Silent()
-    running = asyncio.create_task(evaluate_stops([with_goal(seen=SEEN)], judge, RUBRIC, SETTINGS))
-    async with asyncio.timeout(30):
-        await judge.asked.wait()
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-    assert judge.cancelled
 
 
 def test_a_bug_ends_all_and_names_the_stop() -> None:

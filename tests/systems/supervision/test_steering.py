@@ -226,27 +226,6 @@ def test_what_is_kept_of_the_files_is_restored_and_told(scene: Scene) -> None:
     assert scene.incidents.take(KEY) == ()
 
 
-def test_the_same_edit_is_told_again_when_it_comes_back(scene: Scene) -> None:
-    touched = turn(edited(str(scene.file)))
-    for _ in range(2):
-        scene.speak()
-        scene.file.write_text(NEW)
-        assert "the agent changed" in scene.stop(touched)
-        scene.file.write_text(OLD)
-        scene.speak()
-        assert scene.stop() == ""
-
-
-def test_a_restart_changes_nothing_of_what_waits(scene: Scene) -> None:
-    scene.speak()
-    scene.file.write_text(NEW)
-    scene.stop(turn(edited(str(scene.file))))
-    scene.restart()
-    assert scene.attempts == 5
-    scene.speak()
-    assert scene.attempts == 5
-
-
 def test_over_200_ordinary_days_no_edit_of_a_person_waits_for_longer_than_one_stop_or_is_told_twice(
     scene: Scene,
 ) -> None:
@@ -312,17 +291,3 @@ def test_an_agent_that_rests_unread_may_have_edited_what_changed(scene: Scene) -
     assert "It counts from your next message on" in scene.watch.rest(event, read=False)
     scene.speak()
     assert scene.attempts == 100
-
-
-def test_a_configuration_in_another_place_is_an_edit_of_it(scene: Scene, tmp_path: Path) -> None:
-    scene.speak()
-    scene.file = tmp_path / "elsewhere" / "supervisor" / "config.toml"
-    scene.file.parent.mkdir(parents=True)
-    scene.file.write_text(NEW)
-    scene.environment = {"XDG_CONFIG_HOME": str(tmp_path / "elsewhere")}
-    scene.restart()
-    assert scene.attempts == 5
-    assert "max_attempts: 5 -> 100" in scene.stop(
-        turn(ran("kill -9 7; XDG_CONFIG_HOME=elsewhere supervisor status"))
-    )
-    assert scene.attempts == 5

@@ -51,17 +51,6 @@ def test_four_parts_make_the_score_and_each_is_explained() -> None:
     )
 
 
-def test_what_the_task_does_not_give_counts_for_nobody_and_a_type_is_assumed() -> None:
-    selected = select_agent(TaskProfile(description="Dark mode"), [agent("a", task_types=("feature",))])
-    assert selected.scores == (AgentScore("a", 12, 0, 0, 12, 0),)
-    assert selected.reasoning == (
-        "keywords 0 of 40: the task has none of them",
-        "file types 0 of 30: the task gives no files",
-        "task type 12 of 20: feature (assumed, no word tells)",
-        "language 0 of 10: the task gives no language",
-    )
-
-
 @pytest.mark.parametrize(
     ("description", "files", "recognised"),
     [
@@ -78,12 +67,6 @@ def test_type_and_language_are_recognised(
 ) -> None:
     selected = select_agent(TaskProfile(description=description, files=files), [agent("a")])
     assert (selected.task_type, selected.language) == recognised
-
-
-def test_a_type_that_is_given_wins() -> None:
-    given = TaskProfile(description="Fix it", files=("a.go",), task_type="refactor")
-    selected = select_agent(given, [agent("a", task_types=("refactor",), languages=("go",))])
-    assert selected.reasoning[2:] == ("task type 20 of 20: refactor (given)", "language 10 of 10: go")
 
 
 def test_an_agent_for_other_complexities_is_selected_last_and_it_is_said_why() -> None:
