@@ -35,8 +35,14 @@ from sidecar.platform import processes
 from sidecar.platform.api_keys import session_project
 from sidecar.platform.paths import lies_inside
 from sidecar.platform.processes import ProcessEnding, ProcessResult
-from sidecar.workers.backend import WorkerCost, find_answer, schema_text, validate_answer
-from sidecar.workers.policy import claude_model, opencode_model
+from sidecar.workers.backend import (
+    WorkerCost,
+    claude_model,
+    find_answer,
+    opencode_model,
+    schema_text,
+    validate_answer,
+)
 from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 
 OPENCODE_CONFIG: Final = "OPENCODE_CONFIG_CONTENT"

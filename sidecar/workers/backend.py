@@ -1,4 +1,4 @@
-"""What the backends share: their interface, the cost of a run, and validating an answer."""
+"""What the backends share: their interface, the cost of a run, its model, and validating an answer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.kernel.decoding import InvalidAnswerError, last_json_object, strict_schema
-from sidecar.kernel.settings import Settings
-from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
+from sidecar.kernel.settings import ALIASES, Settings, resolve_model
+from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 
 
 class WorkerCost(Struct):
@@ -62,3 +62,34 @@ def validate_answer(answer: str, kind: type[A], output: str) -> A:
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         said = f"the worker's answer is no JSON: {error}; ask again or name another model"
         raise WorkerError(WorkerFailure.UNPARSABLE, said, output) from None
+
+
+# --- which model a worker runs on: one of `[models]`, a tier, a name of the backend, or "self" --------------
+
+
+def route_model(asked: str, skill: str, settings: Settings, *, preset: str = "") -> str:
+    """Return the first name given: the caller's, the user's for the skill, the skill's own, the default.
+
+    `preset` is what the skill's file says.
+    """
+    return asked or settings.workers.models.get(skill, "") or preset or settings.workers.model
+
+
+def claude_model(name: str, settings: Settings) -> str:
+    """Return what `claude --model` is given, "" for the host's own model."""
+    return "" if name in {"", SELF} else resolve_model(name, settings)
+
+
+def opencode_model(name: str, settings: Settings, own: str) -> str:
+    """Return what `opencode --model` is given, "" for the user's default.
+
+    `own` is the session's model, "" if unknown. A tier for which the settings name no other model than one of
+    Claude Code stands for the host's own.
+    """
+    named = claude_model(name, settings)
+    return own if not named or (named in ALIASES and named != name) else named
+
+
+def gateway_model(name: str, settings: Settings) -> str:
+    """Return the model that a gateway is asked for, "" if no name is known to it."""
+    return opencode_model(name, settings, settings.workers.gateway_model)

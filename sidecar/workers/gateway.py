@@ -12,7 +12,9 @@ Rules of this file:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 import msgspec
@@ -26,11 +28,9 @@ from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import ServiceSettings, Settings, answer_price_cents, model_prices
 from sidecar.kernel.text import fill_template, last_characters, one_printable_line, quote_as_code_block
 from sidecar.platform.api_keys import ApiKeyFinder
-from sidecar.platform.apply import ApplyError, ChangeApplier
-from sidecar.platform.files import UnusableFileError
-from sidecar.workers.backend import WorkerCost, find_answer, schema_text, validate_answer
-from sidecar.workers.files import OutsideError, WrittenFile, read_shown_file, write_files
-from sidecar.workers.policy import gateway_model
+from sidecar.platform.apply import ApplyError, ChangeApplier, NewVersion, file_version
+from sidecar.platform.files import UnusableFileError, read_whole
+from sidecar.workers.backend import WorkerCost, find_answer, gateway_model, schema_text, validate_answer
 from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 
 URL_VARIABLE: Final = "LITELLM_BASE_URL"
@@ -169,3 +169,76 @@ class GatewayBackend:
 
     def _keys(self, task: WorkerTask[A]) -> ApiKeyFinder:
         return ApiKeyFinder(ServiceSettings(key_env=KEY_VARIABLE), task.environment, self._own)
+
+
+# --- the files that a model without tools answered: all are written or none, inside the work folder only ----
+
+
+FORBIDDEN: Final = frozenset((".git", ".supervisor"))
+"""Folders in which a model writes nothing, at any depth: they decide what runs, and what counts as done."""
+SHOWN_LIMIT: Final = 262_144
+"""Bytes of one file that is shown to a model."""
+
+
+class WrittenFile(Struct, frozen=True):
+    """One file of an answer: a path relative to the project's folder, and the whole new content."""
+
+    path: str
+    content: str
+
+
+class OutsideError(Exception):
+    """A path must not be written. The text says which one and why."""
+
+
+def write_files(applier: ChangeApplier, project: str, files: Iterable[tuple[str, str | None]]) -> None:
+    """Check all paths, then write all files, each a path and its content; None removes it.
+
+    Raises OutsideError before anything is written, and ApplyError or OSError after what was written is put
+    back.
+    """
+    root = Path(os.path.realpath(project))
+    versions = [_new_version(root, path, content) for path, content in files]
+    if len({version.path for version in versions}) < len(versions):
+        raise OutsideError("a path is named twice")
+    applier.replace(root, versions)
+
+
+def read_shown_file(project: str, path: str) -> str:
+    """Return the text of a file in the folder. Raises OutsideError, OSError, UnusableFileError."""
+    return read_whole(resolve_inside(Path(os.path.realpath(project)), path), SHOWN_LIMIT).decode(
+        "utf-8", "replace"
+    )
+
+
+def resolve_inside(root: Path, path: str) -> Path:
+    """Return the real place of a relative path below `root`. Raises OutsideError."""
+    pure = PurePosixPath(path)
+    if not path.strip() or not path.isprintable() or pure.is_absolute():
+        raise OutsideError(f"{path[:200]!r} is no relative path")
+    try:
+        target = Path(os.path.realpath(root / pure))
+    except (OSError, ValueError) as error:
+        raise OutsideError(f"{path[:200]!r} cannot be used: {error}") from error
+    if not target.is_relative_to(root) or target == root:
+        raise OutsideError(f"{path[:200]!r} leads out of the folder")
+    if FORBIDDEN & {part.casefold() for part in (*target.relative_to(root).parts, *pure.parts)}:
+        raise OutsideError(f"{path[:200]!r} is not a model's to write")
+    return target
+
+
+def _new_version(root: Path, path: str, content: str | None) -> NewVersion:
+    target = resolve_inside(root, path)
+    before = file_version(target)
+    if not target.is_file() and (before or content is None):
+        raise OutsideError(f"{path[:200]!r} is {before or 'not there'}")
+    mode = target.stat().st_mode & 0o777 if before else 0o666 & ~_umask()
+    new = None if content is None else content.encode()
+    return NewVersion(target.relative_to(root).as_posix(), before, mode, new)
+
+
+def _umask() -> int:
+    """Return the mask of this process, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -261,18 +261,6 @@ async def test_a_projects_file_that_cannot_be_used_is_one_problem(
     assert len(catalog.problems) == 1
 
 
-async def test_a_folder_that_leads_out_by_a_link_is_left_out(place: Place, tmp_path: Path) -> None:
-    (place.project / "out").symlink_to(tmp_path)
-    (place.project / "in").symlink_to(place.project / ".supervisor")
-    place.theirs.write_text(
-        '[gate.a]\ncommand = "x"\nfolder = "out"\n[gate.b]\ncommand = "x"\nfolder = "in"\n'
-        '[gate.c]\ncommand = "x"\nfolder = "not-there"\n'
-    )
-    catalog = await place.list()
-    assert [gate.id for gate in catalog.gates] == ["b", "c", "tests", "lint"]
-    assert catalog.problems == ("gate a: its folder out leads out of the project; it is left out",)
-
-
 async def test_a_broken_file_of_approvals_is_told_and_approves_nothing(place: Place, tmp_path: Path) -> None:
     place.trust.approve(str(place.project), [TESTS])
     (tmp_path / "state" / "trust.json").write_text("{")

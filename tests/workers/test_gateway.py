@@ -11,7 +11,7 @@ import pytest
 
 from sidecar.kernel.settings import NamedModel, Settings, WorkerSettings
 from sidecar.platform.apply import ChangeApplier
-from sidecar.workers.files import OutsideError, write_files
+from sidecar.workers.gateway import OutsideError, write_files
 from sidecar.workers.ports import WorkerError, WorkerFailure
 from support.model_script import HttpErrorReply, ReplyRule
 from support.model_server import ScriptedModel

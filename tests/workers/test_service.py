@@ -10,9 +10,8 @@ import pytest
 
 from sidecar.kernel.settings import JudgeSettings, ModelTiers, NamedModel, Settings, WorkerSettings
 from sidecar.platform.secrets import SecretForms
-from sidecar.workers import policy
-from sidecar.workers.backend import WorkerCost
-from sidecar.workers.policy import route_model
+from sidecar.workers import backend
+from sidecar.workers.backend import WorkerCost, route_model
 from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 from sidecar.workers.service import WorkerService, backend_order
 from support.memory_stores import MemorySpending
@@ -57,9 +56,9 @@ def test_the_caller_comes_before_the_users_skill_its_own_word_and_the_default(
 def test_a_name_is_a_model_of_the_settings_a_tier_or_the_backends_own(
     name: str, claude: str, opencode: str, gateway: str
 ) -> None:
-    assert policy.claude_model(name, SETTINGS) == claude
-    assert policy.opencode_model(name, SETTINGS, "s/own") == opencode
-    assert policy.gateway_model(name, SETTINGS) == gateway
+    assert backend.claude_model(name, SETTINGS) == claude
+    assert backend.opencode_model(name, SETTINGS, "s/own") == opencode
+    assert backend.gateway_model(name, SETTINGS) == gateway
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 from collections import deque
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import islice
@@ -79,7 +80,8 @@ class PackageRoot:
 
     def has(self, *names: str) -> str:
         """Return the first of these names that is a file here, "" if none is."""
-        return next((name for name in names if _is_plain_file(self.path / name)), "")
+        found = (name for name in names if os.path.isfile(f"{self.path}/{name}"))  # noqa: PTH113 - never raises
+        return next(found, "")
 
     def has_program(self, name: str) -> bool:
         """Return whether a program is on PATH, or in a Python environment here or above."""
@@ -144,10 +146,11 @@ def list_folder_entries(path: Path) -> tuple[list[str], list[str]]:
     try:
         with os.scandir(path) as entries:
             for entry in islice(entries, ENTRY_LIMIT):
-                if _is_folder_entry(entry):
-                    folders.append(entry.name)
-                elif _is_file_entry(entry):
-                    files.append(entry.name)
+                with suppress(OSError):  # a loop of links
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.name)
+                    elif entry.is_file():
+                        files.append(entry.name)
     except (OSError, ValueError):
         return [], []
     return sorted(files), sorted(folders)
@@ -169,27 +172,6 @@ def _walk_entries(start: Path) -> Iterator[Path]:
             if not is_skipped_folder(name):
                 waiting.append(path / name)
                 yield path / name
-
-
-def _is_plain_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _is_folder_entry(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
-
-
-def _is_file_entry(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_file()
-    except OSError:
-        return False
 
 
 # --- detected gates, before they get an ID ------------------------------------------------------------------

@@ -8,7 +8,6 @@ their commands are fixed in our code.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -220,12 +219,11 @@ class ProjectCatalog:
         settings = gate_settings_in_force(user, own)
         detected, failed = await self._detected(project, environment) if settings.detect else ((), ())
         found = merge_gates(detected, user, own)
-        configured, outside = _gates_inside_project(project, found.configured)
         wanted = {Kind.PR: settings.pr, Kind.CI: settings.ci}
         remote = await self._code_host.offer(project, environment, wanted) if self._code_host else ()
         required = [gate for gate in remote if gate.required]
         offered = [gate for gate in remote if not gate.required]
-        gates = (*configured, *required, *found.others, *offered)
+        gates = (*found.configured, *required, *found.others, *offered)
         surplus = [f"{len(gates)} gates; only the first {GATE_LIMIT} are looked at"] * (
             len(gates) > GATE_LIMIT
         )
@@ -236,7 +234,6 @@ class ProjectCatalog:
             *wrong,
             *failed,
             *found.problems,
-            *outside,
             *surplus,
         )
         fault = self._trust.fault()
@@ -268,17 +265,3 @@ def _with_approval(gate: Gate, approval: Approval | None) -> Gate:
     needless = gate.origin is GateOrigin.USER or gate.kind in REMOTE_GATE_KINDS
     approved = needless or approval_covers(approval, gate)
     return replace(gate, approved=approved, changed=approval is not None and not approved)
-
-
-def _gates_inside_project(project: str, gates: Iterable[Gate]) -> tuple[list[Gate], list[str]]:
-    """Return the gates whose folder is really inside the project, and problem messages about the others."""
-    root = Path(os.path.realpath(project))
-    kept, problems = [], []
-    for gate in gates:
-        if Path(os.path.realpath(Path(project, gate.folder))).is_relative_to(root):
-            kept.append(gate)
-        else:
-            problems.append(
-                f"gate {gate.id}: its folder {gate.folder} leads out of the project; it is left out"
-            )
-    return kept, problems

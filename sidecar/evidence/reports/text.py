@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
-
 from sidecar.evidence.reports.report import (
     ReportedFailure,
     RunReport,
@@ -100,13 +98,6 @@ STYLISH_ERROR: Final = re.compile(r"^ +(?P<line>\d{1,9}):\d{1,9} +error +(?P<wha
 FILE_LINE: Final = re.compile(r"^\S+\.\w{1,10}$")
 
 
-class RunCounts(Struct, frozen=True):
-    """Numbers of tests that ran and that were skipped, None if unknown."""
-
-    executed: int | None = None
-    skipped: int | None = None
-
-
 def strip_terminal_codes(output: bytes) -> str:
     """Decode output, and remove terminal codes and overwritten progress."""
     text = TERMINAL_CODES.sub("", output.decode("utf-8", "replace")).replace("\r\n", "\n")
@@ -124,14 +115,14 @@ def _line_as_shown(line: str) -> str:
 def read_text_report(text: str, folder: Path) -> RunReport:
     """Read counts and failures from the output."""
     lines = _bounded_lines(text.split("\n"))
-    counts = _count_tests(lines)
+    executed, skipped = _count_tests(lines)
     tests = _explained_once(_failed_tests(lines))
     tests = [test for test in tests if test.name.startswith("rspec ")] or tests  # others may be pending
     return build_report(
         tests or number_equal_failures(_other_failures(lines)),
         folder,
-        executed=counts.executed,
-        skipped=counts.skipped,
+        executed=executed,
+        skipped=skipped,
     )
 
 
@@ -144,7 +135,8 @@ def _bounded_lines(lines: list[str]) -> list[str]:
 # --- counting -----------------------------------------------------------------------------------------------
 
 
-def _count_tests(lines: Sequence[str]) -> RunCounts:
+def _count_tests(lines: Sequence[str]) -> tuple[int | None, int | None]:
+    """Return the numbers of tests that ran and that were skipped, None if unknown."""
     ran, left, known = 0, 0, False
     for line in filter(_may_be_summary, lines):
         summary = _pair_counts(line) or _total_counts(line)
@@ -154,9 +146,9 @@ def _count_tests(lines: Sequence[str]) -> RunCounts:
         elif alone := SKIPPED_ONLY.match(line):
             left += int(alone["skip"] or alone["more"])
     if known:
-        return RunCounts(max(ran, 0), left)
+        return max(ran, 0), left
     go = [line for line in lines if GO_PACKAGE.match(line) and not GO_EMPTY.search(line)]
-    return RunCounts(0 if not go and any(GO_EMPTY.search(line) for line in lines) else None)
+    return (0 if not go and any(GO_EMPTY.search(line) for line in lines) else None), None
 
 
 def _may_be_summary(line: str) -> bool:

@@ -40,9 +40,8 @@ from sidecar.systems.taskloop.policy.loop import accept_decision, record_tokens
 from sidecar.systems.taskloop.policy.transitions import Step, take_step
 from sidecar.systems.taskloop.states import LoopStates
 from sidecar.systems.taskloop.wording import LoopWords
-from sidecar.workers.counted import CountedWorkers
-from sidecar.workers.policy import route_model
-from sidecar.workers.ports import WorkerError, WorkerTask
+from sidecar.workers.backend import route_model
+from sidecar.workers.ports import CountedWorkers, WorkerError, WorkerTask
 
 ROUTE: Final = "council"
 """The name under which `[workers.models]` may name the model of the members."""

@@ -27,8 +27,7 @@ from sidecar.systems.taskloop.ports import LoopServices
 from sidecar.systems.taskloop.reports import WorkerReport
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from sidecar.systems.taskloop.wording import list_lines
-from sidecar.workers.counted import CountedWorkers
-from sidecar.workers.ports import FINAL_FAILURES, WorkerError, WorkerTask
+from sidecar.workers.ports import FINAL_FAILURES, CountedWorkers, WorkerError, WorkerTask
 
 TOOLS: Final = ("Bash", "Read", "Write", "Edit", "Grep", "Glob")
 UNBEGUN: Final = frozenset((LoopState.IDLE, LoopState.COMPLETED, LoopState.FAILED))
