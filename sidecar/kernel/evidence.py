@@ -158,7 +158,7 @@ class IntegrityFinding(Struct, frozen=True, kw_only=True):
     change: CheckChange
     weight: FindingSeverity
     file: str
-    line: int
+    line: int = 0
     before: str = ""
     after: str = ""
     kinds: tuple[Kind, ...] = ()

@@ -184,7 +184,7 @@ BLOCK_LIMIT: Final = 50
 NAME_WORD: Final = re.compile(r"[\w:.@/-]+")
 
 
-class DetectedGate(Struct, frozen=True, kw_only=True):
+class DetectedGate(Struct, frozen=True):
     """A detected check. `tool` distinguishes it from others of its kind ("lint:eslint").
 
     `weak`: the sign is so general that any other check of the same kind replaces this one.

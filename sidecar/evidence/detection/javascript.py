@@ -90,9 +90,7 @@ def _find_script_gate(root: PackageRoot, kind: Kind, scripts: Mapping[str, str])
             why = f"package.json has the script {name}: `{one_line_excerpt(text)}`"
             behind = expand_script_calls(scripts, name)
             command = _script_command(_package_manager(root), name, text, behind)
-            return DetectedGate(
-                kind=kind, tool=_package_manager(root), command=command, why=why, behind=behind
-            )
+            return DetectedGate(kind, _package_manager(root), command, why, behind=behind)
     return None
 
 
@@ -167,7 +165,7 @@ def find_javascript_tool_gates(root: PackageRoot, *, workspace: bool, script: st
 def _tool_gate(root: PackageRoot, kind: Kind, tool: str, command: str, why: str) -> DetectedGate:
     """Return the gate of a tool in node_modules/.bin, which is on PATH; with Plug'n'Play, yarn runs it."""
     plugged = any(folder.has(".pnp.cjs") for folder in (root, *root.above))
-    return DetectedGate(kind=kind, tool=tool, command=f"yarn run {command}" if plugged else command, why=why)
+    return DetectedGate(kind, tool, f"yarn run {command}" if plugged else command, why)
 
 
 def _find_test_runner(root: PackageRoot, script: str) -> DetectedGate | None:
@@ -186,12 +184,9 @@ def _find_test_runner(root: PackageRoot, script: str) -> DetectedGate | None:
     for path in islice(_test_files(root), TEST_FILE_LIMIT):
         text = root.text(path)
         if '"bun:test"' in text or "'bun:test'" in text:
-            return DetectedGate(
-                kind=Kind.TESTS, tool="bun", command="bun test", why=f"{one_line_excerpt(path)} uses bun:test"
-            )
+            return DetectedGate(Kind.TESTS, "bun", "bun test", f"{one_line_excerpt(path)} uses bun:test")
         if ('"node:test"' in text or "'node:test'" in text) and not path.endswith(".ts"):
-            why = f"{one_line_excerpt(path)} uses node:test"
-            return DetectedGate(kind=Kind.TESTS, tool="node", command="node --test", why=why)
+            return DetectedGate(Kind.TESTS, "node", "node --test", f"{one_line_excerpt(path)} uses node:test")
     return None
 
 

@@ -40,13 +40,12 @@ def find_go_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     packages = " ".join(_package_pattern(module) for module in used) or "./..."
     # A package without tests inside a larger project would fail because nothing ran.
     if not root.name or any(root.search("", "*_test.go")):
-        yield DetectedGate(kind=Kind.TESTS, tool="go", command=f"{go} test {packages}", why=why)
-    yield DetectedGate(kind=Kind.BUILD, tool="go", command=f"{go} build {packages}", why=why)
-    yield DetectedGate(kind=Kind.LINT, tool="go-vet", command=f"{go} vet {packages}", why=why)
+        yield DetectedGate(Kind.TESTS, "go", f"{go} test {packages}", why)
+    yield DetectedGate(Kind.BUILD, "go", f"{go} build {packages}", why)
+    yield DetectedGate(Kind.LINT, "go-vet", f"{go} vet {packages}", why)
     if settings := root.has(*LINTER_FILES):
         command = f"{_workspace_off_prefix(root)}golangci-lint run {packages if used else ''}".rstrip()
-        why = f"the project has a {settings}"
-        yield DetectedGate(kind=Kind.LINT, tool="golangci-lint", command=command, why=why)
+        yield DetectedGate(Kind.LINT, "golangci-lint", command, f"the project has a {settings}")
 
 
 def covers_go_member(root: PackageRoot, member: PackageRoot, found: DetectedGate) -> bool:  # noqa: ARG001 - all commands span the same
@@ -95,9 +94,9 @@ def find_rust_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     if _is_workspace(root):
         why, whole = "Cargo.toml has [workspace]", " --workspace"
     for kind, verb in ((Kind.TESTS, "test"), (Kind.BUILD, "build"), (Kind.TYPES, "check")):
-        yield DetectedGate(kind=kind, tool="cargo", command=f"cargo {verb}{whole}", why=why)
+        yield DetectedGate(kind, "cargo", f"cargo {verb}{whole}", why)
     if sign := _clippy_sign(root):
-        yield DetectedGate(kind=Kind.LINT, tool="clippy", command=f"cargo clippy{whole}", why=sign)
+        yield DetectedGate(Kind.LINT, "clippy", f"cargo clippy{whole}", sign)
 
 
 def covers_rust_member(root: PackageRoot, member: PackageRoot, found: DetectedGate) -> bool:  # noqa: ARG001 - all commands span the same
@@ -155,16 +154,16 @@ def _find_maven_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     wrapper, why = _wrapper_command(root, "mvnw"), "the project has a pom.xml"
     behind = list_file_digests(root, *MAVEN_WRAPPER) if wrapper else ""
     maven = f"{wrapper or 'mvn'} -q -B"
-    yield DetectedGate(kind=Kind.TESTS, tool="maven", command=f"{maven} test", why=why, behind=behind)
-    yield DetectedGate(kind=Kind.BUILD, tool="maven", command=f"{maven} test-compile", why=why, behind=behind)
+    yield DetectedGate(Kind.TESTS, "maven", f"{maven} test", why, behind=behind)
+    yield DetectedGate(Kind.BUILD, "maven", f"{maven} test-compile", why, behind=behind)
 
 
 def _find_gradle_gates(root: PackageRoot, why: str) -> Iterator[DetectedGate]:
     wrapper = _wrapper_command(root, "gradlew")
     behind = list_file_digests(root, *GRADLE_WRAPPER) if wrapper else ""
     gradle = wrapper or "gradle"
-    yield DetectedGate(kind=Kind.TESTS, tool="gradle", command=f"{gradle} test", why=why, behind=behind)
-    yield DetectedGate(kind=Kind.BUILD, tool="gradle", command=f"{gradle} assemble", why=why, behind=behind)
+    yield DetectedGate(Kind.TESTS, "gradle", f"{gradle} test", why, behind=behind)
+    yield DetectedGate(Kind.BUILD, "gradle", f"{gradle} assemble", why, behind=behind)
 
 
 def covers_jvm_member(root: PackageRoot, member: PackageRoot, found: DetectedGate) -> bool:  # noqa: ARG001 - all commands span the same
@@ -202,9 +201,9 @@ def find_dotnet_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     if tests:
         target_of_tests = f" {_quote_project_path(tests[0])}" if target else ""
         why = f"the project has a {one_line_excerpt(tests[0])}"
-        yield DetectedGate(kind=Kind.TESTS, tool="dotnet", command=f"dotnet test{target_of_tests}", why=why)
+        yield DetectedGate(Kind.TESTS, "dotnet", f"dotnet test{target_of_tests}", why)
     why = f"the project has a {one_line_excerpt(found[0])}"
-    yield DetectedGate(kind=Kind.BUILD, tool="dotnet", command=f"dotnet build{target}", why=why)
+    yield DetectedGate(Kind.BUILD, "dotnet", f"dotnet build{target}", why)
 
 
 def covers_dotnet_member(root: PackageRoot, member: PackageRoot, found: DetectedGate) -> bool:  # noqa: ARG001 - all commands span the same
@@ -235,7 +234,7 @@ def find_ruby_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     sign = root.has(".rubocop.yml")
     if sign or _gemfile_lists(root, "rubocop"):
         why = f"the project has a {sign}" if sign else "Gemfile lists rubocop"
-        yield DetectedGate(kind=Kind.LINT, tool="rubocop", command=f"{bundled}rubocop", why=why)
+        yield DetectedGate(Kind.LINT, "rubocop", f"{bundled}rubocop", why)
 
 
 def covers_ruby_member(root: PackageRoot, member: PackageRoot, found: DetectedGate) -> bool:  # noqa: ARG001 - it sees all
@@ -259,10 +258,9 @@ def _find_ruby_tests(root: PackageRoot, bundled: str) -> Iterator[DetectedGate]:
     elif test:
         command, why = f"{bundled}{RUN_EVERY_TEST}", f"the project has tests such as {test}"
     if why:
-        yield DetectedGate(kind=Kind.TESTS, tool="ruby", command=command, why=why, behind=behind)
+        yield DetectedGate(Kind.TESTS, "ruby", command, why, behind=behind)
     elif bundled and not root.name:
-        why = "the project has a Gemfile"
-        yield DetectedGate(kind=Kind.TESTS, tool="rspec", command=command, why=why, weak=True)
+        yield DetectedGate(Kind.TESTS, "rspec", command, "the project has a Gemfile", weak=True)
 
 
 def _gemfile_lists(root: PackageRoot, gem: str) -> bool:
@@ -280,8 +278,7 @@ def find_php_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     yield from _find_php_tests(root)
     for tool, gate in detected_tools("php", {Kind.TYPES}):
         if name := root.has(*gate.files):  # without settings it would not know what to analyse
-            why = f"the project has a {name}"
-            yield DetectedGate(kind=Kind.TYPES, tool=tool.name, command=gate.command, why=why)
+            yield DetectedGate(Kind.TYPES, tool.name, gate.command, f"the project has a {name}")
 
 
 def _find_php_tests(root: PackageRoot) -> Iterator[DetectedGate]:
@@ -294,15 +291,15 @@ def _find_php_tests(root: PackageRoot) -> Iterator[DetectedGate]:
     tool = "pest" if "pestphp/pest" in listed else "phpunit"
     if settings := root.has(*PHPUNIT_FILES):
         why, command = f"the project has a {settings}", f"vendor/bin/{tool}"
-        yield DetectedGate(kind=Kind.TESTS, tool=tool, command=command, why=why)
+        yield DetectedGate(Kind.TESTS, tool, command, why)
     elif script := scripts.get("test", "").strip():
         why = f"composer.json has the script test: `{one_line_excerpt(script)}`"
         # Composer itself stops a script after 300 seconds.
         command, behind = "composer run-script --timeout=0 test", expand_script_calls(scripts, "test")
-        yield DetectedGate(kind=Kind.TESTS, tool="composer", command=command, why=why, behind=behind)
+        yield DetectedGate(Kind.TESTS, "composer", command, why, behind=behind)
     elif "phpunit/phpunit" in listed and any(root.search("tests", "*Test.php")):
         why = "composer.json lists phpunit/phpunit, and there are tests"
-        yield DetectedGate(kind=Kind.TESTS, tool="phpunit", command="vendor/bin/phpunit tests", why=why)
+        yield DetectedGate(Kind.TESTS, "phpunit", "vendor/bin/phpunit tests", why)
 
 
 # --- Elixir -------------------------------------------------------------------------------------------------
@@ -317,10 +314,10 @@ def find_elixir_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     if not root.has("mix.exs"):
         return
     why = "the project has a mix.exs"
-    yield DetectedGate(kind=Kind.TESTS, tool="mix", command="mix test", why=why)
-    yield DetectedGate(kind=Kind.BUILD, tool="mix", command="mix compile --warnings-as-errors", why=why)
+    yield DetectedGate(Kind.TESTS, "mix", "mix test", why)
+    yield DetectedGate(Kind.BUILD, "mix", "mix compile --warnings-as-errors", why)
     if CREDO_DEPENDENCY.search(root.text("mix.exs")):
-        yield DetectedGate(kind=Kind.LINT, tool="credo", command="mix credo", why="mix.exs lists credo")
+        yield DetectedGate(Kind.LINT, "credo", "mix credo", "mix.exs lists credo")
 
 
 def covers_elixir_member(root: PackageRoot, member: PackageRoot, found: DetectedGate) -> bool:  # noqa: ARG001 - all commands span the same

@@ -82,7 +82,7 @@ def _find_tests_gate(root: PackageRoot) -> DetectedGate | None:
     if sign := _pytest_sign(root):
         other = root.has("tox.ini", "noxfile.py")
         more = f"; it is faster alone than by way of {other}" if other else ""
-        return DetectedGate(kind=Kind.TESTS, tool="pytest", command=PYTEST_COMMAND, why=sign + more)
+        return DetectedGate(Kind.TESTS, "pytest", PYTEST_COMMAND, sign + more)
     starters = [gate for gate in (_find_tox_gate(root), _find_nox_gate(root)) if gate]
     tests = _find_django_gate(root) or _find_unittest_gate(root)
     for gate in starters:
@@ -138,8 +138,7 @@ def _find_tox_gate(root: PackageRoot) -> DetectedGate | None:
     plain = "commands" in sections.get("testenv", {})
     sign = "tox.ini has commands" if commands else "the project sets up tox"
     behind = approval_text(commands or root.text("tox.toml", "pyproject.toml"))
-    command = "tox -q -e py" if plain else "tox -q"
-    return DetectedGate(kind=Kind.TESTS, tool="tox", command=command, why=sign, behind=behind)
+    return DetectedGate(Kind.TESTS, "tox", "tox -q -e py" if plain else "tox -q", sign, behind=behind)
 
 
 def _find_nox_gate(root: PackageRoot) -> DetectedGate | None:
@@ -149,14 +148,14 @@ def _find_nox_gate(root: PackageRoot) -> DetectedGate | None:
     session = NOX_TESTS.search(text)
     command = f"nox --non-interactive -s {session[1]}" if session else "nox --non-interactive"
     why = "the project has a noxfile.py"
-    return DetectedGate(kind=Kind.TESTS, tool="nox", command=command, why=why, behind=approval_text(text))
+    return DetectedGate(Kind.TESTS, "nox", command, why, behind=approval_text(text))
 
 
 def _find_django_gate(root: PackageRoot) -> DetectedGate | None:
     if "django" not in root.text("manage.py"):
         return None
     command, why = "python3 manage.py test", "manage.py is Django's"
-    return DetectedGate(kind=Kind.TESTS, tool="django", command=command, why=why)
+    return DetectedGate(Kind.TESTS, "django", command, why)
 
 
 def _find_unittest_gate(root: PackageRoot) -> DetectedGate | None:
@@ -167,16 +166,14 @@ def _find_unittest_gate(root: PackageRoot) -> DetectedGate | None:
     # Without an __init__.py the folder is not a package, and discovery from the root would skip it.
     start = f" -s {folder}" if folder and not root.has(f"{folder}/__init__.py") else ""
     why = f"tests such as {one_line_excerpt(path)} are unittest's"
-    command = f"python3 -m unittest discover{start}"
-    return DetectedGate(kind=Kind.TESTS, tool="unittest", command=command, why=why)
+    return DetectedGate(Kind.TESTS, "unittest", f"python3 -m unittest discover{start}", why)
 
 
 def _find_weak_pytest_gate(root: PackageRoot) -> DetectedGate | None:
     name = root.has(*PACKAGE_FILES)
     if not name or root.name:
         return None
-    why = f"the project has a {name}"
-    return DetectedGate(kind=Kind.TESTS, tool="pytest", command=PYTEST_COMMAND, why=why, weak=True)
+    return DetectedGate(Kind.TESTS, "pytest", PYTEST_COMMAND, f"the project has a {name}", weak=True)
 
 
 def _test_files(root: PackageRoot) -> Iterator[str]:
@@ -204,7 +201,7 @@ def _find_coverage_gate(root: PackageRoot, tests: DetectedGate) -> Iterator[Dete
         least, why = _required_coverage(root)
     command = _coverage_command(root, tests, measures=bool(COV_OPTION.search(options)))
     if least and command:
-        yield DetectedGate(kind=Kind.COVERAGE, tool="coverage", command=command, why=why, least=least)
+        yield DetectedGate(Kind.COVERAGE, "coverage", command, why, least=least)
 
 
 def _coverage_command(root: PackageRoot, tests: DetectedGate, *, measures: bool) -> str:
@@ -342,8 +339,7 @@ def find_python_tool_gates(root: PackageRoot) -> Iterator[DetectedGate]:
         signs["pyright"] = ""
     for tool, gate in detected_tools("python", KINDS):
         if sign := signs[tool.name]:
-            command = _tool_command(root, tool.name, gate)
-            yield DetectedGate(kind=gate.kind, tool=tool.name, command=command, why=sign)
+            yield DetectedGate(gate.kind, tool.name, _tool_command(root, tool.name, gate), sign)
 
 
 def has_tool_settings(root: PackageRoot, kind: Kind) -> bool:

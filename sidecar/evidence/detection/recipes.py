@@ -52,7 +52,7 @@ def _find_named_recipes(program: str, file: str, blocks: _RecipeBlocks) -> Itera
             why = (
                 f"{file} has the target {name}: `{one_line_excerpt(behind.partition(chr(10))[2] or behind)}`"
             )
-            yield DetectedGate(kind=kind, tool=program, command=f"{program} {name}", why=why, behind=behind)
+            yield DetectedGate(kind, program, f"{program} {name}", why, behind=behind)
 
 
 class _RecipeBlocks:
@@ -135,6 +135,4 @@ def find_script_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     if name and os.access(root.path / name, os.X_OK):
         behind = approval_text(root.text(name))
         why = f"{name} is an executable file"
-        yield DetectedGate(
-            kind=Kind.TESTS, tool="script", command=f"./{name}", why=why, behind=behind, weak=True
-        )
+        yield DetectedGate(Kind.TESTS, "script", f"./{name}", why, behind=behind, weak=True)

@@ -182,20 +182,15 @@ def find_product_marks(files: Iterable[FileChange]) -> tuple[IntegrityFinding, .
 
 def _file_findings(file: FileChange) -> Iterator[IntegrityFinding]:
     if is_installed(file.path):
-        yield IntegrityFinding(
-            change=CheckChange.TOOL_REPLACED, weight=FindingSeverity.GRAVE, file=file.path, line=0
-        )
+        yield IntegrityFinding(change=CheckChange.TOOL_REPLACED, weight=FindingSeverity.GRAVE, file=file.path)
     elif is_ci_setting(file.path):
-        yield IntegrityFinding(
-            change=CheckChange.CI_CHANGED, weight=FindingSeverity.SHOWN, file=file.path, line=0
-        )
+        yield IntegrityFinding(change=CheckChange.CI_CHANGED, weight=FindingSeverity.SHOWN, file=file.path)
     elif file.link:
         if _leaves_tree(file.path, file.after or ""):
             yield IntegrityFinding(
                 change=CheckChange.LINK_LEAVES_TREE,
                 weight=FindingSeverity.SHOWN,
                 file=file.path,
-                line=0,
                 after=(file.after or "")[:TEXT_LENGTH],
             )
     elif not bears_on_checks(file.path) and file.after is not None:

@@ -62,7 +62,7 @@ def rate_surroundings(runs: Iterable[GateRun]) -> tuple[IntegrityFinding, ...]:
     """Rate what a passing gate loaded from outside the project: a change that nobody explains is grave."""
     files = dict.fromkeys(file for run in runs for file in run.unexplained)
     return tuple(
-        IntegrityFinding(change=CheckChange.TOOL_REPLACED, weight=FindingSeverity.GRAVE, file=file, line=0)
+        IntegrityFinding(change=CheckChange.TOOL_REPLACED, weight=FindingSeverity.GRAVE, file=file)
         for file in files
     )
 
@@ -74,7 +74,6 @@ def rate_changed_gates(gates: Iterable[Gate]) -> tuple[IntegrityFinding, ...]:
             change=CheckChange.GATE_CHANGED,
             weight=FindingSeverity.SHOWN,
             file=f"`{gate.command}`",
-            line=0,
             before=gate.why[:TEXT_LENGTH],
             after=gate.behind[:TEXT_LENGTH],
         )
@@ -115,7 +114,6 @@ def rate_new_checks(comparisons: Iterable[CheckComparison]) -> tuple[IntegrityFi
             change=CheckChange.NEW_CHECKS_SHOW_NOTHING,
             weight=FindingSeverity.SHOWN,
             file=", ".join(one.files[:3]),
-            line=0,
         )
         for one in seen
         if one.base is not None and one.fresh is not None and _fewer_ran(one.base, one.fresh)
@@ -151,7 +149,6 @@ def _rate_failures(seen: CheckComparison, old: GateRun, base: GateRun) -> Iterat
             change=CheckChange.OLD_FAILURE_REMAINS if failed_before else CheckChange.EXPECTATION_CHANGED,
             weight=FindingSeverity.GRAVE if failed_before else FindingSeverity.SHOWN,
             file=_file_of(f"{name} {_message(old, name)}", seen),
-            line=0,
             before=name,
             after=_message(old, name) or name,
         )
@@ -177,7 +174,6 @@ def _dropped(seen: CheckComparison, old: GateRun) -> IntegrityFinding:
         change=CheckChange.CHECKS_DROPPED,
         weight=FindingSeverity.SHOWN,
         file=seen.files[0] if seen.files else "",
-        line=0,
         before=f"{old.executed} tests ran",
         after=f"{seen.now.executed} run",
     )
@@ -188,7 +184,6 @@ def _unknown(seen: CheckComparison, why: str) -> IntegrityFinding:
         change=CheckChange.NOT_COMPARED,
         weight=FindingSeverity.SHOWN,
         file=", ".join(seen.files[:3]),
-        line=0,
         after=why[:TEXT_LENGTH],
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -17,6 +16,7 @@ from msgspec import Struct
 
 from sidecar.kernel.decoding import read_json
 from sidecar.platform.environments import tool_folders
+from sidecar.platform.files import UnusableFileError, read_whole
 
 T = TypeVar("T")
 
@@ -135,12 +135,8 @@ def diagnostic_failure(file: str, line: int | None, rule: str | None, message: s
 def read_report_bytes(path: Path) -> bytes | None:
     """Return a report's bytes; None if it is missing, too big, or not a regular file (link, pipe, device)."""
     try:
-        status = path.lstat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > REPORT_LIMIT:
-            return None
-        with path.open("rb") as file:
-            return file.read(REPORT_LIMIT)
-    except OSError:
+        return read_whole(path, REPORT_LIMIT)
+    except (OSError, UnusableFileError):
         return None
 
 

@@ -119,10 +119,7 @@ def read_text_report(text: str, folder: Path) -> RunReport:
     tests = _explained_once(_failed_tests(lines))
     tests = [test for test in tests if test.name.startswith("rspec ")] or tests  # others may be pending
     return build_report(
-        tests or number_equal_failures(_other_failures(lines)),
-        folder,
-        executed=executed,
-        skipped=skipped,
+        tests or number_equal_failures(_other_failures(lines)), folder, executed=executed, skipped=skipped
     )
 
 

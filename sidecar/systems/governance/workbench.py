@@ -37,8 +37,8 @@ from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole,
 from sidecar.platform.installation import plugin_root
 from sidecar.systems.governance.policy.verdicts import Clause, ClauseKind, ClauseResult
 from sidecar.systems.governance.ports import GovernanceServices
-from sidecar.workers.gateway import OutsideError, write_files
 from sidecar.workers.backend import route_model
+from sidecar.workers.gateway import OutsideError, write_files
 from sidecar.workers.ports import WorkerTask
 
 # --- evidence -----------------------------------------------------------------------------------------------

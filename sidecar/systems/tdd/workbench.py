@@ -17,9 +17,8 @@ from sidecar.kernel.session import Environment, SessionKey
 from sidecar.platform.apply import ChangeApplier
 from sidecar.rubric.texts import Texts
 from sidecar.systems.tdd.policy.skills import Skill
-from sidecar.workers.ports import CountedWorkers
 from sidecar.workers.backend import route_model
-from sidecar.workers.ports import WorkerRun, Workers, WorkerTask
+from sidecar.workers.ports import CountedWorkers, WorkerRun, Workers, WorkerTask
 
 
 @dataclass(frozen=True, kw_only=True)
