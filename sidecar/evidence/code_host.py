@@ -28,7 +28,7 @@ from sidecar.evidence.code_host_tools import (
     SHORT_COMMIT_LENGTH,
     Checkout,
     CiCheck,
-    CodeHostTool,
+    CodeHostKind,
     GitHub,
     PullRequest,
     UnansweredError,
@@ -57,15 +57,11 @@ REDIRECTING_VARIABLES: Final = (
 )
 """Prefixes of variables that would redirect the request or change the format of the answer."""
 QUIET_VARIABLES: Final = {
-    "GH_NO_UPDATE_NOTIFIER": "1",
-    "GH_PAGER": "cat",
-    "GH_PROMPT_DISABLED": "1",
+    **dict.fromkeys(("GH_NO_UPDATE_NOTIFIER", "GH_PROMPT_DISABLED", "NO_COLOR", "NO_PROMPT"), "1"),
+    **dict.fromkeys(("GH_PAGER", "PAGER"), "cat"),
     "GIT_TERMINAL_PROMPT": "0",
     "GLAB_CHECK_UPDATE": "false",
     "GLAMOUR_STYLE": "notty",
-    "NO_COLOR": "1",
-    "NO_PROMPT": "1",
-    "PAGER": "cat",
 }
 SCP_REMOTE: Final = re.compile(r"(?:[^@/\s]+@)?(?P<host>[A-Za-z0-9.-]+):(?!//)\S*")
 """A remote in scp notation: `git@github.com:owner/name.git`."""
@@ -117,7 +113,7 @@ class CodeHost:
         return replace(run, seconds=clock() - started, output=run.output[-OUTPUT_TAIL_LENGTH:])
 
 
-async def _find_code_host(project: str, environment: Environment) -> tuple[type[CodeHostTool] | None, str]:
+async def _find_code_host(project: str, environment: Environment) -> tuple[CodeHostKind | None, str]:
     """Return the tool of the project's code host, and the sign of it; None where it cannot be asked."""
     unknown = None, "a setting asks for it"
     if not any(processes.find_program(tool.name, environment, project) for tool in CODE_HOSTS):
@@ -253,7 +249,7 @@ def host_of_remote_url(url: str) -> str:
     return found["host"].lower() if found else ""
 
 
-def _tool_of_host(host: str, environment: Environment) -> type[CodeHostTool] | None:
+def _tool_of_host(host: str, environment: Environment) -> CodeHostKind | None:
     """Return the tool for this host; None where the host is unknown."""
     for tool in CODE_HOSTS:
         own = {_plain_host_name(environment.get(variable, "")) for variable in tool.variables} - {""}

@@ -80,28 +80,13 @@ class UnansweredError(Exception):
 
 
 class CodeHostTool:
-    """How to call a tool: its program, the project, environment, and time limit of each call.
-
-    `variables` name a host of the user's own; `word` is in the names of others. The commands are only shown.
-    """
+    """How to call a tool: its program, the project, environment, and time limit of each call."""
 
     name: ClassVar[str]
-    pr_command: ClassVar[str]
-    ci_command: ClassVar[str]
-    variables: ClassVar[tuple[str, ...]]
-    word: ClassVar[str]
 
     def __init__(self, program: str, project: str, environment: Mapping[str, str], seconds: float) -> None:
         self._program, self._project = program, project
         self._environment, self._seconds = environment, seconds
-
-    async def pull_request(self) -> PullRequest | None:
-        """Return the pull request of the branch. Raises UnansweredError."""
-        raise NotImplementedError
-
-    async def checks(self, here: Checkout) -> list[CiCheck]:
-        """Return the checks of the commit checked out. Raises UnansweredError."""
-        raise NotImplementedError
 
     async def ask(self, *arguments: str) -> processes.ProcessResult:
         """Run the tool; any exit code is accepted. Raises UnansweredError where it did not exit normally."""
@@ -171,13 +156,17 @@ class _GithubRun(Struct, frozen=True, rename="camel"):
 
 
 class GitHub(CodeHostTool):
-    """GitHub through `gh`."""
+    """GitHub through `gh`. The commands are only shown.
+
+    `variables` name a host of the user's own; `word` is in the names of others.
+    """
 
     name = "gh"
     pr_command, ci_command = "gh pr view", "gh pr checks"
     variables, word = ("GH_HOST",), "github"
 
     async def pull_request(self) -> PullRequest | None:
+        """Return the pull request of the branch. Raises UnansweredError."""
         done = await self.ask("pr", "view", "--json", "number,state,url,headRefOid")
         if _failed_with(done, "no pull requests found"):
             return None
@@ -241,13 +230,14 @@ class _Pipeline(Struct, frozen=True):
 
 
 class GitLab(CodeHostTool):
-    """GitLab through `glab`."""
+    """GitLab through `glab`; as above."""
 
     name = "glab"
     pr_command, ci_command = "glab mr view", "glab ci get"
     variables, word = ("GITLAB_HOST", "GL_HOST"), "gitlab"
 
     async def pull_request(self) -> PullRequest | None:
+        """Return the merge request of the branch. Raises UnansweredError."""
         done = await self.ask("mr", "view", "--output", "json")
         if _failed_with(done, "no open merge request"):
             return None
@@ -276,4 +266,5 @@ class GitLab(CodeHostTool):
         return [_check("the pipeline", pipeline.status, pipeline.web_url)]
 
 
-CODE_HOSTS: Final = (GitHub, GitLab)
+CodeHostKind = type[GitHub] | type[GitLab]
+CODE_HOSTS: Final[tuple[CodeHostKind, ...]] = (GitHub, GitLab)
