@@ -292,31 +292,25 @@ async def write_commit_tree(room: ShadowRepository, ground: WorkTree, commit: st
 SNAPSHOT_VERSION: Final = 1
 
 
-class _Snapshot(Struct, frozen=True, array_like=True):
-    """The serialized form. Msgpack, because paths and contents are bytes."""
-
-    version: int
-    tree: str
-    standing: dict[bytes, str]
-    steering: dict[bytes, bytes]
+SnapshotForm = tuple[int, str, dict[bytes, str], dict[bytes, bytes]]
+"""The serialized form: version, tree, standing, steering. Msgpack, because paths and contents are bytes."""
 
 
 def encode_tree_state(look: TreeState) -> bytes:
     """Serialize a tree state."""
-    return msgspec.msgpack.encode(
-        _Snapshot(SNAPSHOT_VERSION, look.tree, dict(look.standing), dict(look.steering))
-    )
+    form: SnapshotForm = (SNAPSHOT_VERSION, look.tree, dict(look.standing), dict(look.steering))
+    return msgspec.msgpack.encode(form)
 
 
 def decode_tree_state(data: bytes) -> TreeState:
     """Deserialize a tree state. Raises UnseenError."""
     try:
-        read = msgspec.msgpack.decode(data, type=_Snapshot)
+        version, tree, standing, steering = msgspec.msgpack.decode(data, type=SnapshotForm)
     except msgspec.MsgspecError as error:
         raise UnseenError("what was kept is damaged") from error
-    if read.version != SNAPSHOT_VERSION:
+    if version != SNAPSHOT_VERSION:
         raise UnseenError("what was kept is of another version")
-    return TreeState(tree=read.tree, standing=read.standing, steering=read.steering)
+    return TreeState(tree=tree, standing=standing, steering=steering)
 
 
 # --- Correcting time stamps in our git index ----------------------------------------------------------------
