@@ -79,9 +79,7 @@ def test_what_is_in_force_is_shown_with_the_reason_and_what_is_held(project: Pat
     done = rubric(project, "show")
     assert done.returncode == 0, done.stderr
     first, second = done.stdout.splitlines()
-    assert first.startswith(
-        f"Supervisor: rubric in force: {project}/.supervisor/rubric.md (the project's own;"
-    )
+    assert first.startswith(f"rubric in force: {project}/.supervisor/rubric.md (the project's own;")
     assert second.startswith(f"held: {project}/.supervisor/rubric.md: 1 antipattern gone (NO-PRINT)")
     assert "\x1b" not in done.stdout
 
