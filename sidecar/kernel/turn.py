@@ -37,7 +37,7 @@ class CommandRun(Struct, frozen=True, kw_only=True):
     fate: FailureHandling = FailureHandling.DECIDES
     silenced: bool = False
     shadowed: bool = False
-    """No longer set: such a line is UNKNOWN."""
+    """Of turns that an older version recorded: the line redefines its name. Such a line is UNKNOWN now."""
     background: bool = False
     implied: bool = False
     blamed: bool = False

@@ -65,14 +65,10 @@ class KnownCommands(Struct, frozen=True, forbid_unknown_fields=True):
     git_taking_back: frozenset[str]
     git_rewriting: frozenset[str]
     git_harmless: frozenset[str]
-    git_making_nothing: frozenset[str]
-    git_own: frozenset[str]
     output: frozenset[str]
-    naming_what_they_write: frozenset[str]
     editing_in_place: frozenset[str]
     writing_last_word: frozenset[str]
     writing_words: frozenset[str]
-    opening_request: str
     blocked: str
     queued: str
     shell: ShellCommands
