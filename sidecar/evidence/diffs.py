@@ -149,12 +149,12 @@ def _select_shown_diffs(counted: list[_CountedFile], mask: Callable[[str], str])
         if rough.core is None:
             yield rough.edit
         elif room <= 0:
-            yield replace(rough.edit, told=f"only the first {SHOWN_FILES_LIMIT} files are shown")
+            yield replace(rough.edit, unshown=f"only the first {SHOWN_FILES_LIMIT} files are shown")
         else:
             room -= 1
             yield _with_hunks(rough.edit, rough.core, mask)
     if (more := len(counted) - LISTED_FILES_LIMIT) > 0:
-        yield FileDiff(path="", told=f"{more} more files changed")
+        yield FileDiff(path="", unshown=f"{more} more files changed")
 
 
 def _relevance_key(rough: _CountedFile) -> tuple[bool, int, int, str]:
@@ -172,21 +172,23 @@ def _status_mark(file: FileChange) -> str:
 def _count_changed_lines(file: FileChange) -> _CountedFile:
     edit = FileDiff(path=file.path, old_path=file.old_path, mark=_status_mark(file))
     if file.unread or (file.before is None and file.after is None):
-        return _CountedFile(replace(edit, told=file.unread or "its content is no text, or is not known"))
+        return _CountedFile(replace(edit, unshown=file.unread or "its content is no text, or is not known"))
     before, after = file.before or "", file.after or ""
     if max(len(before), len(after)) > TEXT_LIMIT:
-        return _CountedFile(replace(edit, told=f"too big: {len(before)} characters before, {len(after)} now"))
+        return _CountedFile(
+            replace(edit, unshown=f"too big: {len(before)} characters before, {len(after)} now")
+        )
     if before == after:
         return _CountedFile(
-            replace(edit, told="moved, its text is the same" if file.old_path else _same_text_reason(file))
+            replace(edit, unshown="moved, its text is the same" if file.old_path else _same_text_reason(file))
         )
     if before.rstrip("\n") == after.rstrip("\n"):
-        return _CountedFile(replace(edit, told="only blank lines at its end changed"))
+        return _CountedFile(replace(edit, unshown="only blank lines at its end changed"))
     core = _trim_common_ends(_split_lines(before), _split_lines(after))
     added, removed = _count_added_removed(core)
     edit = replace(edit, added=added, removed=removed)
     why = _reason_not_shown(file, core)
-    return _CountedFile(replace(edit, told=why)) if why else _CountedFile(edit, core)
+    return _CountedFile(replace(edit, unshown=why)) if why else _CountedFile(edit, core)
 
 
 def _same_text_reason(file: FileChange) -> str:

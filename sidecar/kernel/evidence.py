@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Final
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from sidecar.kernel.gate import Kind
 
@@ -240,7 +240,7 @@ class FileDiff(Struct, frozen=True, kw_only=True):
 
     `added` and `removed` count lines. `hunks` is the unified diff without its header, with secrets masked,
     cut to 2,000 characters at the end of a line; "" where the file is not text or nothing of it is shown.
-    `told` says why it is not shown, else "". `mark` is git's letter: A, D, R (moved) or M.
+    `unshown` says why nothing is shown, else "". `mark` is git's letter: A, D, R (moved) or M.
     """
 
     path: str
@@ -249,7 +249,7 @@ class FileDiff(Struct, frozen=True, kw_only=True):
     added: int = 0
     removed: int = 0
     hunks: str = ""
-    told: str = ""
+    unshown: str = field(default="", name="told")
 
 
 class ProjectChanges(Struct, frozen=True, kw_only=True):

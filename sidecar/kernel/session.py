@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from sidecar.kernel.goal import LIFETIME_CONTINUATIONS, Goal, GoalStatus, Spending
 from sidecar.kernel.settings import Settings
@@ -57,11 +57,10 @@ class Session(Struct, frozen=True, kw_only=True):
     which nothing had moved, `streak` those in a row without a tool call between them (which the host's cap
     counts). `counted_to` is the byte of the transcript up to which tokens are counted. `active_since` is when
     the agent was last set to work, None while it rests. `host_process` is the host's process id, 0 for
-    unknown. `waited_for` are the ids of background tasks for
-    which a stop was already deferred. `judged` is the host's id of the message judged last. `told_limit` is
-    the day on which the user was notified that judging reached its limit. `revision` counts the saves; a
-    state is saved only over the revision that it was loaded with. `ended` is the host's word for why it
-    closed the session, "" while it is open.
+    unknown. `waited_for` are the ids of background tasks for which a stop was already deferred. `judged` is
+    the host's id of the message judged last. `notified_limit` is the day on which the user was notified
+    that judging reached its limit. `revision` counts the saves; a state is saved only over the revision that
+    it was loaded with. `ended` is the host's word for why it closed the session, "" while it is open.
     """
 
     key: SessionKey
@@ -76,8 +75,8 @@ class Session(Struct, frozen=True, kw_only=True):
     movement: ProgressSnapshot | None = None
     judged: str = ""
     waited_for: tuple[str, ...] = ()
-    told_native: bool = False
-    told_limit: str = ""
+    notified_native: bool = field(default=False, name="told_native")
+    notified_limit: str = field(default="", name="told_limit")
     counted_to: int = 0
     active_since: float | None = None
     host_process: int = 0

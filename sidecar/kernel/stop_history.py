@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from sidecar.kernel.effects import UNSEEN_PROJECT, Continue, Inquiry, Ruling
 from sidecar.kernel.events import BackgroundActivity, Fact, ProjectState
@@ -24,7 +24,7 @@ class RecordedStop(Struct, frozen=True, kw_only=True):
     """One judged stop, with everything needed to replay it.
 
     `at` is when it was over, in seconds since the epoch. `inquiry` is what policy knew before any fact,
-    without the session's environment; `heard` are the facts that it then received, in order. `ended` is
+    without the session's environment; `facts` are those that it then received, in order. `ended` is
     "continue" or a RestReason, `detail` says why in one line, `stage` where it was decided, `rule` which rule
     decided or was suspicious.
     """
@@ -32,7 +32,7 @@ class RecordedStop(Struct, frozen=True, kw_only=True):
     at: float
     project: str
     inquiry: Inquiry
-    heard: tuple[TimedFact, ...]
+    facts: tuple[TimedFact, ...] = field(name="heard")
     ended: str
     stage: str
     detail: str = ""

@@ -24,7 +24,7 @@ def of(before: str | None, after: str | None, path: str = "a.py", old_path: str 
 
 def test_a_changed_line_is_shown_with_the_lines_beside_it() -> None:
     edit = of("a\nb\nc\nd\ne\nf\ng\n", "a\nb\nc\nD\ne\nf\ng\n")
-    assert (edit.added, edit.removed, edit.told) == (1, 1, "")
+    assert (edit.added, edit.removed, edit.unshown) == (1, 1, "")
     assert edit.hunks == "@@ -2,5 +2,5 @@\n b\n c\n-d\n+D\n e\n f"
 
 
@@ -83,7 +83,7 @@ def test_small_cases(before: str | None, after: str | None, hunks: str) -> None:
 )
 def test_what_is_not_shown_says_why(change: FileChange, told: str) -> None:
     edit = build_file_diffs(ProjectChanges(files=(change,)))[0]
-    assert (edit.told, edit.hunks, edit.path, edit.old_path) == (told, "", change.path, change.old_path)
+    assert (edit.unshown, edit.hunks, edit.path, edit.old_path) == (told, "", change.path, change.old_path)
 
 
 def test_a_file_that_is_only_named_is_counted_all_the_same() -> None:
@@ -147,7 +147,7 @@ def applied(before: str, hunks: str) -> list[str]:
 def test_hunks_turn_one_version_into_the_other(before: str, after: str) -> None:
     before, after = f"{before}\nend", f"{after}\nend"
     edit = of(before, after)
-    if edit.told:
+    if edit.unshown:
         assert before == after
     elif "more lines" not in edit.hunks:
         assert applied(before, edit.hunks) == after.split("\n")

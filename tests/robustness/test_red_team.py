@@ -92,7 +92,7 @@ async def test_an_order_from_below_the_host_at_work_is_refused_and_told(stage: S
     agent.say("All tests pass. Done.")
     told = await agent.stop()
     assert "a check of this project fails" in told.feedback, told
-    assert "is not its host. It was not heard" in told.system_message or (
+    assert "is not its host. It was ignored" in told.system_message or (
         "it came from below the agent's own process" in told.system_message
     ), told.system_message
     assert "continuations 0/16" in stage.report().text or "continuations 1/16" in stage.report().text

@@ -104,7 +104,7 @@ class Browser:
         self.room = visit.room
         self.cookie = {"cookie": f"{COOKIE}={visit.cookie}"}
         self.leaves = asyncio.Event()
-        self.heard: asyncio.Queue[Any] = asyncio.Queue()
+        self.facts: asyncio.Queue[Any] = asyncio.Queue()
 
     async def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
         """Ask for a path of the room; one that begins with "/" is asked for as it is."""
@@ -130,7 +130,7 @@ class Browser:
             text = message.get("body", b"").decode()
             answer.body += text
             if message.get("more_body"):
-                self.heard.put_nowait(json.loads(text.removeprefix("data: ")) if "data" in text else {})
+                self.facts.put_nowait(json.loads(text.removeprefix("data: ")) if "data" in text else {})
 
         scope = {
             "type": "http",
@@ -145,7 +145,7 @@ class Browser:
     async def hear(self) -> dict[str, str]:
         """Return the parts that a stream sent next."""
         async with asyncio.timeout(LIMIT_S):
-            found: dict[str, str] = await self.heard.get()
+            found: dict[str, str] = await self.facts.get()
             return found
 
 
@@ -366,7 +366,7 @@ async def test_a_stream_sends_all_parts_and_then_what_changed(
     assert "No agent has stopped yet." in (await browser.hear())["stops"]
     judged(fakes)
     judged(fakes, "achieved")
-    assert browser.heard.empty()
+    assert browser.facts.empty()
     await passes(browser, PAUSE_S)
     changed = await browser.hear()
     assert set(changed) == {"newest", "stops"}

@@ -51,7 +51,7 @@ CASE: Final = JudgeCase(
     last_message="All done.",
     edits=(
         FileDiff(path="parser.py", added=2, removed=1, hunks="@@ -1,1 +1,2 @@\n-old\n+new\n+more"),
-        FileDiff(path="uv.lock", old_path="old.lock", added=9, removed=3, told="a lock file"),
+        FileDiff(path="uv.lock", old_path="old.lock", added=9, removed=3, unshown="a lock file"),
     ),
 )
 ORDER: Final = ["goal", "rubric for these files", "prompts", "edits", "evidence", "last message"]

@@ -47,7 +47,7 @@ def kept(session: Session, world: World, rubric: Rubric = RUBRIC, at: float = NO
         at=at,
         project=first.stop.project,
         inquiry=first,
-        heard=tuple(heard),
+        facts=tuple(heard),
         ended=how,
         detail=why,
         stage=inquiry.stage,

@@ -187,7 +187,7 @@ def _edits_summary(case: JudgeCase) -> Iterator[str]:
 
 
 def _edit_heading(edit: FileDiff) -> str:
-    path, told = cut_middle(clean_one_line(edit.path), PATH_LIMIT), clean_one_line(edit.told)[:PATH_LIMIT]
+    path, told = cut_middle(clean_one_line(edit.path), PATH_LIMIT), clean_one_line(edit.unshown)[:PATH_LIMIT]
     if not path:
         return told
     moved = f"{cut_middle(clean_one_line(edit.old_path), PATH_LIMIT)} -> " if edit.old_path else ""

@@ -284,7 +284,7 @@ def _sides(inquiry: Inquiry) -> Iterator[dict[str, object]]:
                 "counts": f"{edit.added} lines added, {edit.removed} removed",
                 "old": _outcome(compared.old if compared else None),
                 "new": _outcome(compared.now if compared else None),
-                "rows": fill_each("pair", map(_pair, diff_rows(edit.hunks))) or edit.told,
+                "rows": fill_each("pair", map(_pair, diff_rows(edit.hunks))) or edit.unshown,
             }
 
 

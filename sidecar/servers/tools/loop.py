@@ -207,7 +207,7 @@ class LoopTools:
             written, removed = (len(tree.written), len(tree.removed)) if tree else (0, 0)
             return self._say("loop-restored", done, checkpoint=ident, written=written, removed=removed)
         lines = [
-            f"{edit.path} +{edit.added} -{edit.removed} {edit.told}\n{edit.hunks}".strip()
+            f"{edit.path} +{edit.added} -{edit.removed} {edit.unshown}\n{edit.hunks}".strip()
             for edit in done.diffs
         ]
         shown = "\n".join(lines)[:DIFF_LENGTH] or self._say("loop-same-files")

@@ -253,7 +253,7 @@ def _describe_stop(last: LastStop, mask: SecretMask) -> Ended:
         ended,
         missing=tuple(
             Point(clip_printable(mask(one.text), VERDICT_LINE_LENGTH), one.criterion)
-            for one in missing_points(played.ruling, played.heard)[:VERDICT_LINES]
+            for one in missing_points(played.ruling, played.facts)[:VERDICT_LINES]
         ),
         next_step=clip_printable(mask(step), VERDICT_LINE_LENGTH),
         contradicted=_clip_lines(contradicted_claims(played.inquiry), mask),

@@ -185,8 +185,8 @@ def _was_judged(entry: RecordEntry) -> bool:
 
 async def _replay_stop(stop: RecordedStop) -> ReplayedInquiry | None:
     """Replay the stop under its own rubric; None where today's rules lead to a different ending."""
-    rubric = next((one.fact.rubric for one in stop.heard if isinstance(one.fact, TurnRead)), NO_RUBRIC)
+    rubric = next((one.fact.rubric for one in stop.facts if isinstance(one.fact, TurnRead)), NO_RUBRIC)
     played = await RecordedPlay(stop, rubric).rule()
     if played is None or ruling_outcome(played[1])[0] != stop.ended:
         return None
-    return ReplayedInquiry(inquiry=played[0], ruling=played[1], heard=stop.heard)
+    return ReplayedInquiry(inquiry=played[0], ruling=played[1], facts=stop.facts)

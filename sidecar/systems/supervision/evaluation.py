@@ -262,8 +262,8 @@ class RecordedPlay(StopPlay):
     def __init__(self, stop: RecordedStop, rubric: Rubric, asking: JudgeAccess | None = None) -> None:
         super().__init__(recorded_outcome(stop), stop.inquiry, rubric)
         self._asking = asking
-        self._left = iter(stop.heard)
-        self._was = next((one.fact.rubric for one in stop.heard if isinstance(one.fact, TurnRead)), NO_RUBRIC)
+        self._left = iter(stop.facts)
+        self._was = next((one.fact.rubric for one in stop.facts if isinstance(one.fact, TurnRead)), NO_RUBRIC)
         self._other_case = False
         self._at = stop.at
 

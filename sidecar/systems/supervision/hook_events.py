@@ -26,7 +26,7 @@ GONE_PROCESS: Final = -1
 """Stands for a process that ended before it could be looked at."""
 TELL_S: Final = 2.0
 TELL_AGAIN_S: Final = 60.0
-"""Seconds after which what is done is told, and told again, on the terminal of a host without a screen."""
+"""Seconds after which what is done is shown, and shown again, on the terminal of a host without a screen."""
 EventHandler = Callable[[AnyHostEvent], Awaitable[HostAnswer]]
 """Handles one host event and returns the answer to the host."""
 
@@ -61,7 +61,7 @@ class HookHandler:
             codec.decode(raw, environment, host_pid), speaker=self._speaker(peer, relayed=codec.relayed)
         )
         handler = self._handlers.get(type(event).__name__)
-        async with self._told_on_terminal(event):
+        async with self._shown_on_terminal(event):
             answer = await handler(event) if handler else NoReply()
         if isinstance(answer, Continue | Rest) and (terminal := _terminal_of(event)):
             terminal.write(clean_text(f"{answer.note}\n" if answer.note else ""))
@@ -69,7 +69,7 @@ class HookHandler:
         return codec.encode(raw, answer, worded)
 
     @contextlib.asynccontextmanager
-    async def _told_on_terminal(self, event: AnyHostEvent) -> AsyncIterator[None]:
+    async def _shown_on_terminal(self, event: AnyHostEvent) -> AsyncIterator[None]:
         """Say what is done meanwhile where the host shows nothing itself."""
         terminal = _terminal_of(event)
         telling = asyncio.create_task(self._tell(event.key, terminal)) if terminal else None

@@ -133,7 +133,7 @@ class SupersededError(Exception):
         self.reason = reason
 
 
-HEARD = 8192
+OUTPUT_LIMIT = 8192
 """Characters that are kept of what checks print while they run."""
 
 
@@ -148,7 +148,7 @@ class RunningJudgings:
         self._running: dict[SessionKey, asyncio.Task[Any]] = {}
         self._why: dict[asyncio.Task[Any], RestReason] = {}
         self._steps: dict[SessionKey, tuple[JudgingStep, SecretMask]] = {}
-        self._heard: dict[SessionKey, str] = {}
+        self._outputs: dict[SessionKey, str] = {}
 
     def supersede(self, key: SessionKey, reason: RestReason = RestReason.SUPERSEDED) -> None:
         """End the judging of this session's stop, if there is one; its outcome is void."""
@@ -163,11 +163,11 @@ class RunningJudgings:
 
     def note(self, key: SessionKey, step: JudgingStep, mask: SecretMask) -> None:
         """Note what the judging does now. `mask` is for what its checks print."""
-        self._steps[key], self._heard[key] = (step, mask), ""
+        self._steps[key], self._outputs[key] = (step, mask), ""
 
     def hear(self, key: SessionKey, text: str) -> None:
         """Note what the checks of this step print."""
-        self._heard[key] = (self._heard.get(key, "") + text)[-HEARD:]
+        self._outputs[key] = (self._outputs.get(key, "") + text)[-OUTPUT_LIMIT:]
 
     def steps(self) -> dict[SessionKey, JudgingStep]:
         """Return what each judging does now."""
@@ -179,7 +179,7 @@ class RunningJudgings:
             return None
         step, mask = self._steps[key]
         # The first half is only there to be masked: the cut may have gone through a secret.
-        return replace(step, output=strip_control_codes(mask(self._heard[key])[-HEARD // 2 :]))
+        return replace(step, output=strip_control_codes(mask(self._outputs[key])[-OUTPUT_LIMIT // 2 :]))
 
     async def judge(self, key: SessionKey, work: Coroutine[Any, Any, T]) -> T:
         """Run the work as the session's newest judging; raises SupersededError when something newer came.
@@ -205,7 +205,7 @@ class RunningJudgings:
                 del self._running[key]
             if key not in self._running:
                 self._steps.pop(key, None)
-                self._heard.pop(key, None)
+                self._outputs.pop(key, None)
 
 
 # --- Which process is the host of which session, and who may speak for one (law 9) --------------------------

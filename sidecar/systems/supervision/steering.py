@@ -98,13 +98,13 @@ class SteeringWatch:
         self._gap = gap
         self._working: OrderedDict[SessionKey, _ActiveSession] = OrderedDict()
         self._owed: OrderedDict[SessionKey, tuple[str, ...]] = OrderedDict()
-        self._told: OrderedDict[tuple[SessionKey, str], None] = OrderedDict()
+        self._shown: OrderedDict[tuple[SessionKey, str], None] = OrderedDict()
         self._unsure: OrderedDict[SessionKey, str] = OrderedDict()
         self._shared: OrderedDict[str, _SharedRubricChange] = OrderedDict()
-        self._told_of_gap: set[SessionKey] = set()
+        self._knows_gap: set[SessionKey] = set()
         self._delivered: OrderedDict[SessionKey, tuple[str, ...]] = OrderedDict()
         self._recalled = False
-        self._heard: set[SessionKey] = set()
+        self._met: set[SessionKey] = set()
 
     def recall(self) -> None:
         """Load who may be at work since before this process began; until then nobody is known to rest."""
@@ -115,7 +115,7 @@ class SteeringWatch:
         self._recalled = True
         for key in keys:
             self._recall(key)
-        self._heard.clear()
+        self._met.clear()
 
     def recall_once(self) -> None:
         """Load who may be at work, where that was not done yet: an order does not wait for it."""
@@ -123,7 +123,7 @@ class SteeringWatch:
             self.recall()
 
     def _recall(self, key: SessionKey) -> None:
-        known = key in self._working or key in self._heard
+        known = key in self._working or key in self._met
         session = None if known else self._remembered(key)
         since = session.active_since if session else None
         if session and since is not None and since > self._services.clock.now() - MAX_WORK_SECONDS:
@@ -171,7 +171,7 @@ class SteeringWatch:
             return
         here = event.key in self._working
         self._delivered.pop(event.key, None)
-        approved = frozenset[str]() if event.key in self._owed else self._told_to(event.key)
+        approved = frozenset[str]() if event.key in self._owed else self._shown_to(event.key)
         writes = AgentWrites(approved=approved, undecided=here or self._beside(event.project))
         shared = AgentWrites(approved=approved, undecided=here or self._busy())
         self._owe(event.key, self._services.rubrics.load(event.project, event.environment, writes))
@@ -212,9 +212,9 @@ class SteeringWatch:
 
     def _tell_of_gap(self, key: SessionKey) -> None:
         """Tell once of each session that was at work in a time of which nothing is known."""
-        if self._gap is MemoryGap.NONE or key in self._told_of_gap:
+        if self._gap is MemoryGap.NONE or key in self._knows_gap:
             return
-        self._told_of_gap.add(key)
+        self._knows_gap.add(key)
         session = self._remembered(key)
         if session is None:
             self.owe(key, [GONE_MESSAGE])
@@ -294,10 +294,10 @@ class SteeringWatch:
 
     def accept(self, key: SessionKey, project: str, environment: Environment) -> tuple[str, ...]:
         """Put in force what waits and was shown to this user; show the rest. Raises OSError."""
-        shown = self._told_to(key)
+        shown = self._shown_to(key)
         lines = self.put_in_force(project, environment, shown)
         for edit in self.held(project, environment):
-            _remember_newest(self._told, (key, edit.digest), None)
+            _remember_newest(self._shown, (key, edit.digest), None)
             lines.append(f"waits: {edit.path} ({edit.summary}). To put it in force: {ACCEPT_COMMAND} again")
         return tuple(lines) or (NOTHING_HELD,)
 
@@ -328,7 +328,7 @@ class SteeringWatch:
         """Note that from now on it is known when this session is at work, whatever was saved before."""
         self._unsure.pop(key, None)
         if not self._recalled:
-            self._heard.add(key)
+            self._met.add(key)
 
     def _decided(self, project: str, environment: Environment, done: AgentWrites, *, blind: bool) -> Rubric:
         done = replace(done, unseen=done.unseen or blind)
@@ -360,22 +360,22 @@ class SteeringWatch:
         self._owe_held(key, () if rubric.held is None else (rubric.held,))
 
     def _owe_held(self, key: SessionKey, edits: Iterable[HeldEdit]) -> None:
-        """Queue a line for each edit that waits and was not told yet."""
+        """Queue a line for each edit that waits and was not shown yet."""
         for edit in edits:
-            if edit.waits and (key, edit.digest) not in self._told:
-                _remember_newest(self._told, (key, edit.digest), None)
+            if edit.waits and (key, edit.digest) not in self._shown:
+                _remember_newest(self._shown, (key, edit.digest), None)
                 self.owe(key, [held_edit_message(edit)])
 
     def _forget_settled(self, key: SessionKey, project: str, rubric: Rubric) -> None:
-        """Forget what was told of edits that no longer wait: the same edit may come back."""
+        """Forget what was shown of edits that no longer wait: the same edit may come back."""
         waits = {edit.digest for edit in self._services.steering.held(project)}
         waits |= {rubric.held.digest} if rubric.held else set()
-        for digest in self._told_to(key) - waits:
-            del self._told[key, digest]
+        for digest in self._shown_to(key) - waits:
+            del self._shown[key, digest]
 
-    def _told_to(self, key: SessionKey) -> frozenset[str]:
-        """Return the digests of the held edits that the user of this session was told of."""
-        return frozenset(digest for told, digest in self._told if told == key)
+    def _shown_to(self, key: SessionKey) -> frozenset[str]:
+        """Return the digests of the held edits that the user of this session was shown."""
+        return frozenset(digest for seen_by, digest in self._shown if seen_by == key)
 
 
 def possible_writes(turn: Turn) -> AgentWrites:

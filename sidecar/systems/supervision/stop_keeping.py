@@ -52,7 +52,7 @@ class StopHistoryWriter:
             at=self._services.clock.now(),
             project=first.stop.project,
             inquiry=first,
-            heard=tuple(heard),
+            facts=tuple(heard),
             ended=how,
             detail=why,
             stage=last.stage,
@@ -81,7 +81,7 @@ def mask_recorded_stop(stop: RecordedStop, mask: SecretMask) -> RecordedStop:
     return replace(
         stop,
         inquiry=_mask_struct(inquiry, mask),
-        heard=tuple(TimedFact(one.at, _mask_struct(one.fact, mask)) for one in stop.heard),
+        facts=tuple(TimedFact(one.at, _mask_struct(one.fact, mask)) for one in stop.facts),
         detail=mask(stop.detail),
     )
 

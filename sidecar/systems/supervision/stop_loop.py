@@ -130,7 +130,7 @@ class StopLoop:
             raise
         else:
             ruling = mask_ruling(
-                self._told(inquiry, self._save(progress.first.session, inquiry, ruled)), mask
+                self._with_news(inquiry, self._save(progress.first.session, inquiry, ruled)), mask
             )
             self._keeper.keep(progress.first, progress.facts, inquiry, ruled)
         if isinstance(ruling, Continue) or ruling.reason is RestReason.BACKGROUND:
@@ -313,7 +313,7 @@ class StopLoop:
     def _user_waits(self, inquiry: Inquiry) -> bool:
         return self._services.transcripts.queued(inquiry.stop, inquiry.turn.position)
 
-    def _told(self, inquiry: Inquiry, ruling: Ruling) -> Ruling:
+    def _with_news(self, inquiry: Inquiry, ruling: Ruling) -> Ruling:
         """Add what is queued for the user to the ruling."""
         news = self._rubrics.rest(inquiry.stop, read=inquiry.turn != Turn())
         return replace(ruling, note="\n".join(filter(None, (ruling.note, news)))) if news else ruling

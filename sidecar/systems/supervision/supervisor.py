@@ -110,13 +110,13 @@ class Supervisor:
         """Answer one event of a host. Cancelling means that the host let go."""
         impostor = self.hosts.impostor(event)
         if impostor is not None:
-            return self._unheard(event, impostor)
+            return self._refuse_speaker(event, impostor)
         if isinstance(event, PromptSubmitted | CommandTyped | AgentStopped | SessionEnded):
             during = event.key in self.steering.working() and self._services.transcripts.unanswered(event)
             event = replace(event, during_call=during)
         if isinstance(event, CommandTyped) and event.during_call:
             return await self._typed_during_call(event)
-        return await self._heard(event)
+        return await self._handle(event)
 
     async def _typed_during_call(self, event: CommandTyped) -> HostAnswer:
         """Answer a command that a running tool call may have sent: approve nothing, and tell."""
@@ -128,13 +128,13 @@ class Supervisor:
             before = self._services.store.load(event.key)
         except OSError as error:
             return _answer_without_state(event, error)
-        answer = await self._heard(event)
+        answer = await self._handle(event)
         if isinstance(answer, CommandReply) and not answer.refused and order.changes:
             seen = Origin(Giver.UNSURE, "a prompt in the host while a tool call of the agent ran")
             self.steering.owe(event.key, [order_message(order, seen, before)])
         return answer
 
-    async def _heard(self, event: AnyHostEvent) -> HostAnswer:
+    async def _handle(self, event: AnyHostEvent) -> HostAnswer:
         if event.ours or (event.subagent and not isinstance(event, AgentStopped | ToolCalled)):
             return NoReply()
         self.checks.met(event)
@@ -154,10 +154,10 @@ class Supervisor:
         with self.checks.giving_way(event):
             return await self._stops.rule(event, session)
 
-    def _unheard(self, event: AnyHostEvent, speaker: Origin) -> HostAnswer:
+    def _refuse_speaker(self, event: AnyHostEvent, speaker: Origin) -> HostAnswer:
         """Answer a process that may not speak for this session; the user is told."""
         if not isinstance(event, CommandTyped):
-            said = f"{speaker.seen}, spoke as this session and is not its host. It was not heard"
+            said = f"{speaker.seen}, spoke as this session and is not its host. It was ignored"
             self.steering.owe(event.key, [f"Supervisor: {said}. {LOOK}"])
             return NoReply()
         why = f"refused `{event.order.name}`: {refusal_of_agents(speaker)}"
@@ -303,9 +303,9 @@ class Supervisor:
         )
 
     def _command(self, event: CommandTyped) -> HostAnswer:
-        told = self._typed.get((event.key, event.prompt_id)) if event.prompt_id else None
-        if told is not None:
-            return NoReply() if told.work else told
+        answered = self._typed.get((event.key, event.prompt_id)) if event.prompt_id else None
+        if answered is not None:
+            return NoReply() if answered.work else answered
         self.steering.spoken(event)
         reply = self._remember(event.key, event.prompt_id, self._carry_out(event))
         if reply.work:
@@ -314,9 +314,9 @@ class Supervisor:
 
     async def _trust(self, event: CommandTyped) -> CommandReply:
         """Carry out /supervisor:trust, which changes nothing of the session."""
-        told = self._typed.get((event.key, event.prompt_id)) if event.prompt_id else None
-        if told is not None:
-            return told
+        answered = self._typed.get((event.key, event.prompt_id)) if event.prompt_id else None
+        if answered is not None:
+            return answered
         reply = self._remember(event.key, event.prompt_id, await self._approvals.obey(event))
         self._note_order(event, reply)
         return reply

@@ -136,7 +136,7 @@ def everywhere(text: str) -> JudgeCase:
         prompts=(text, text),
         evidence=(replace(GATE, fact=text), replace(TOOL, detail=text)),
         last_message=text,
-        edits=(FileDiff(path=text, old_path=text, hunks=text, told=text),),
+        edits=(FileDiff(path=text, old_path=text, hunks=text, unshown=text),),
         edits_unseen=text,
         rubric=Rubric(
             patterns=(criterion,), antipatterns=(replace(criterion, applies_to=("*",)),), origin="x"

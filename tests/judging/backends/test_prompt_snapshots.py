@@ -67,8 +67,8 @@ EDITS: Final = (
         removed=1,
         hunks="@@ -4,1 +4,2 @@\n-    return 0\n+    sums = map(price, items)\n+    return sum(sums)",
     ),
-    FileDiff(path="db/new.sql", old_path="db/old.sql", told="moved, its text is the same"),
-    FileDiff(path="uv.lock", added=120, removed=80, told="a lock file"),
+    FileDiff(path="db/new.sql", old_path="db/old.sql", unshown="moved, its text is the same"),
+    FileDiff(path="uv.lock", added=120, removed=80, unshown="a lock file"),
 )
 PLAIN: Final = JudgeCase(
     condition="the cart adds up, and the tests pass",

@@ -155,8 +155,8 @@ def test_what_rules_decide_no_rubric_changes(message: str) -> None:
 
 def test_facts_that_are_not_those_that_policy_asks_for_tell_nothing() -> None:
     stop = asked()
-    for heard in (stop.heard[:-1], stop.heard[1:], ()):
-        done = play(replace(stop, heard=heard), RUBRIC)
+    for heard in (stop.facts[:-1], stop.facts[1:], ()):
+        done = play(replace(stop, facts=heard), RUBRIC)
         assert (done.ended, done.failed) == (stop.ended, "today's rules ask for facts that were not kept")
 
 
@@ -183,7 +183,7 @@ def test_a_judge_that_fails_leaves_the_ending_open() -> None:
 def test_an_answer_near_the_threshold_is_asked_for_twice_and_both_are_new() -> None:
     near = replace(missing("left-work"), confidence=0.5)
     stop = asked(near)
-    assert len(stop.heard) == 4, "the judge was asked twice then"
+    assert len(stop.facts) == 4, "the judge was asked twice then"
     done = play(stop, STRICT, near, complete("E2", confidence=0.5))
     assert "asked twice, the judge said incomplete, then complete" in done.detail
 

@@ -55,7 +55,7 @@ async def test_an_entry_of_another_stop_is_told_without_the_kept_one(
 async def test_a_kept_stop_that_todays_rules_would_end_otherwise_is_not_told(fakes: Fakes) -> None:
     (kept,) = fakes.stop_history.last(PROJECT, 1).stops
     fakes.stop_history.forget(PROJECT, KEY)
-    fakes.stop_history.keep(replace(kept, heard=kept.heard[:-1]))
+    fakes.stop_history.keep(replace(kept, facts=kept.facts[:-1]))
     last = await StopExplainer(fakes.services).last(fakes.state())
     assert last is not None
     assert last.played is None

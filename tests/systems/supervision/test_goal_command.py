@@ -103,7 +103,7 @@ def test_a_new_condition_replaces_the_goal_and_nothing_counts_towards_it_yet() -
         movement=ProgressSnapshot(tree="t"),
         judged="m1",
         waited_for=("b1",),
-        told_native=True,
+        notified_native=True,
         retry=20,
     )
     after, reply = command("the docs build", before)

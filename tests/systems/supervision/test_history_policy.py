@@ -79,7 +79,7 @@ def lines(story: Story, about: str) -> tuple[str, ...]:
 
 def test_the_story_of_a_kept_stop_has_the_judges_word_but_not_how_sure_it_was() -> None:
     played = kept(with_goal(), World(judge=judged(missing("left-work"))))
-    known = ReplayedInquiry(inquiry=played.inquiry, ruling=played.ruling, heard=played.stop.heard)
+    known = ReplayedInquiry(inquiry=played.inquiry, ruling=played.ruling, facts=played.stop.facts)
     story = tell_decision(decision(judge="cli", judge_tokens=7), known)
     assert any(
         "missing: left-work does not hold (no evidence named)" in line for line in lines(story, "judge")

@@ -62,7 +62,7 @@ async def test_a_judged_stop_is_kept_with_all_that_was_found_out(fakes: Fakes) -
     (stop,) = await settled(fakes)
     assert (stop.ended, stop.stage, stop.project) == (CONTINUE_DECISION, "judge", PROJECT)
     assert stop.detail == sent.feedback.missing[0]
-    kinds = [type(one.fact) for one in stop.heard]
+    kinds = [type(one.fact) for one in stop.facts]
     assert (kinds[:2], kinds[-1]) == ([TurnRead, ProjectState], JudgeAnswered)
     assert set(kinds[2:-1]) <= {GatesRan}
     (again,) = await evaluate_stops([stop], AbsentJudge(), RUBRIC, Settings())

@@ -26,7 +26,7 @@ from sidecar.systems.supervision.people import (
     SwitchRequest,
 )
 from sidecar.systems.supervision.policy.orders import NO_GOAL
-from sidecar.systems.supervision.sessions import HEARD
+from sidecar.systems.supervision.sessions import OUTPUT_LIMIT
 from support.cases import (
     KEY,
     PROJECT,
@@ -213,11 +213,11 @@ async def test_a_gate_that_runs_is_named_and_what_it_prints_is_reported_without_
 
     async def run(gates: Any, at: Any, seconds: float, progress: Any) -> tuple[GateRun, ...]:  # noqa: ARG001
         progress(gates[0], None)
-        for text in ("x" * HEARD, "\n\x1b[31mtest 1\x1b[0m\n", f"{secret[:9]}", f"{secret[9:]}\n"):
+        for text in ("x" * OUTPUT_LIMIT, "\n\x1b[31mtest 1\x1b[0m\n", f"{secret[:9]}", f"{secret[9:]}\n"):
             at.hear(text)
         report = people.report(HERE)
         seen.extend((report.sessions[0].detail, *report.output.splitlines()[1:]))
-        assert len(report.output) <= HEARD // 2
+        assert len(report.output) <= OUTPUT_LIMIT // 2
         return tuple(gate_run(gate) for gate in gates)
 
     fakes.gates.run = run  # type: ignore[assignment, method-assign] # one look while it runs

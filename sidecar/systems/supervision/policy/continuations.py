@@ -183,7 +183,7 @@ def _describe_continuation(
     return head, "; ".join((*more, left)), f"To end it, type: {stop}"
 
 
-# --- How a goal comes to rest, and what the person is told --------------------------------------------------
+# --- How a goal comes to rest, and what the person reads --------------------------------------------------
 
 
 GOAL_ENDINGS: dict[GoalStatus, tuple[RestReason, str]] = {
@@ -205,7 +205,7 @@ LINE_LIMIT: Final = 300
 REWOUND_REASON: Final = "as the conversation went back to before it was set"
 KNOWN_FINDINGS: Final = 3
 """Changes of checks that are told where nobody judged them."""
-TOLD_LIMIT: Final = 3
+PLACES_SHOWN: Final = 3
 """Places with text addressed to the judge that are told with an achieved goal."""
 
 
@@ -217,17 +217,17 @@ def end_goal(
     goal = active_goal(inquiry.session)
     if goal is None:
         return inquiry, Rest(reason=reason, detail=why)
-    told, then = why, then or GO_ON.get(status, "")
+    shown, then = why, then or GO_ON.get(status, "")
     why = f"{why}; still missing: {missing}" if missing else why
     if status is GoalStatus.ACHIEVED:
         how = (describe_judgement(inquiry.case),) if inquiry.case is not None else ()
         words = ", ".join((words, *how))
-        told = "; ".join((*_text_for_judge(inquiry, goal), why))
-        why = "; ".join((*how, told))
+        shown = "; ".join((*_text_for_judge(inquiry, goal), why))
+        why = "; ".join((*how, shown))
     ended = replace(goal, status=status, last_reason=why[:1000], unjudged="")
     inquiry = replace(inquiry, session=replace(inquiry.session, goal=ended))
     lines = (
-        f"Supervisor: {words}. {told}",
+        f"Supervisor: {words}. {shown}",
         missing and f"Still missing: {missing}",
         then and f"To go on, type: {then}",
     )
@@ -265,7 +265,7 @@ def _text_for_judge(inquiry: Inquiry, goal: Goal) -> Iterator[str]:
     found = [
         fact for fact in inquiry.evidence if addresses_judge(fact, (goal.condition, *inquiry.turn.prompts))
     ]
-    return (f"please look: {fact.fact}" for fact in found[:TOLD_LIMIT])
+    return (f"please look: {fact.fact}" for fact in found[:PLACES_SHOWN])
 
 
 def rest_unjudged(inquiry: Inquiry, why: str, remedy: str = "supervisor explain") -> tuple[Inquiry, Ruling]:

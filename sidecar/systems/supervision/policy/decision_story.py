@@ -71,7 +71,7 @@ class ReplayedInquiry(Struct, frozen=True, kw_only=True):
 
     inquiry: Inquiry
     ruling: Ruling
-    heard: tuple[TimedFact, ...]
+    facts: tuple[TimedFact, ...]
 
 
 def tell_decision(decision: Decision, known: ReplayedInquiry | None) -> Story:
@@ -185,7 +185,7 @@ def _judge_lines(known: ReplayedInquiry) -> tuple[str, ...]:
             f"it saw {_count(len(case.evidence), 'fact')}, {_count(criteria, 'criterion', 'criteria')}, "
             f"{_count(len(case.edits), 'changed file')} and the agent's last message"
         )
-    for fact in (one.fact for one in known.heard):
+    for fact in (one.fact for one in known.facts):
         if isinstance(fact, JudgeAnswered):
             said = fact.judgement
             who = " ".join(filter(None, (said.backend, said.model)))
@@ -221,8 +221,8 @@ def _last_steps(decision: Decision, known: ReplayedInquiry | None) -> Iterable[S
     if known and isinstance(known.ruling, Continue):
         said = known.ruling.feedback
         points = _count(len(said.missing), "point")
-        told = f"continuation {said.number} of {said.budget}: the agent was told {points}"
-        yield StoryStep("effect", (told, f"next step: {clean_line(said.next_step, LINE)}"))
+        sent = f"continuation {said.number} of {said.budget}: the agent was told {points}"
+        yield StoryStep("effect", (sent, f"next step: {clean_line(said.next_step, LINE)}"))
     elif known and known.ruling.note:
         yield StoryStep("effect", (f"you were told: {clean_line(known.ruling.note, LINE)}",))
     if decision.followed:
@@ -281,11 +281,11 @@ class Left(Struct, frozen=True, kw_only=True):
     seconds_of: int = 0
 
 
-def missing_points(ruling: Ruling, heard: Iterable[TimedFact]) -> tuple[Point, ...]:
+def missing_points(ruling: Ruling, facts: Iterable[TimedFact]) -> tuple[Point, ...]:
     """Return what was missing when an agent was sent back; () where it was not."""
     if not isinstance(ruling, Continue):
         return ()
-    verdicts = (one.fact.judgement.verdict for one in heard if isinstance(one.fact, JudgeAnswered))
+    verdicts = (one.fact.judgement.verdict for one in facts if isinstance(one.fact, JudgeAnswered))
     criteria = {
         gap.point: gap.criterion
         for verdict in verdicts

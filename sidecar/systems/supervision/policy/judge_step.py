@@ -102,11 +102,11 @@ def _work_left_in_run(inquiry: Inquiry, why: str) -> MissingWork | None:
         missing = "no task is open, and the session was not declared complete"
     else:
         return None
-    told = (f"nobody judged the last stop: {why}",) if why else ()
+    unjudged = (f"nobody judged the last stop: {why}",) if why else ()
     then = (
         "Do the task that is ready; where none is left, declare the session complete, or say what is missing."
     )
-    return MissingWork(kind="tasks-open", missing=(missing, *told), next_step=then)
+    return MissingWork(kind="tasks-open", missing=(missing, *unjudged), next_step=then)
 
 
 def _daily_limit_reached(inquiry: Inquiry, why: str, at: float) -> JudgingStep:
@@ -114,9 +114,9 @@ def _daily_limit_reached(inquiry: Inquiry, why: str, at: float) -> JudgingStep:
     said = f"the daily limit of judging is reached: {why}"
     day, session = inquiry.today.day, inquiry.session
     inquiry, ruling = _go_on_or_rest(inquiry, said, at, RAISE_LIMIT)
-    if not isinstance(ruling, Rest) or ruling.note or session.told_limit == day:
+    if not isinstance(ruling, Rest) or ruling.note or session.notified_limit == day:
         return inquiry, ruling
-    inquiry = replace(inquiry, session=replace(inquiry.session, told_limit=day))
+    inquiry = replace(inquiry, session=replace(inquiry.session, notified_limit=day))
     return inquiry, replace(
         ruling,
         note=f"Supervisor: {said}. Until tomorrow (UTC) only rules and checks judge. Type: {RAISE_LIMIT}",

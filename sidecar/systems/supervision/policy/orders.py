@@ -190,7 +190,7 @@ def _reset_goal_counters(session: Session) -> Session:
         movement=None,
         judged="",
         waited_for=(),
-        told_native=False,
+        notified_native=False,
     )
 
 

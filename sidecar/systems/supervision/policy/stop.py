@@ -173,11 +173,11 @@ def _skip_stop(inquiry: Inquiry, reason: RestReason) -> StopStep:
         return end_rewound_goal(inquiry)
     if (
         reason is not RestReason.NATIVE_GOAL
-        or inquiry.session.told_native
+        or inquiry.session.notified_native
         or active_goal(inquiry.session) is None
     ):
         return inquiry, Rest(reason=reason, detail=inquiry.turn.unfinished)
-    inquiry = replace(inquiry, session=replace(inquiry.session, told_native=True))
+    inquiry = replace(inquiry, session=replace(inquiry.session, notified_native=True))
     note = "Supervisor: the host's own /goal is active; Supervisor steps back. To clear it, type: /goal clear"
     return inquiry, Rest(reason=reason, note=note)
 
