@@ -50,7 +50,6 @@ ESCAPED: Final = re.compile(r"\\u\{?([0-9a-fA-F]{4,5})\}?|\\x([0-9a-fA-F]{2})|%(
 BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{20,8000}={0,2}")
 HEX: Final = re.compile(r"(?:(?:0x|\\x)?[0-9a-fA-F]{2}[ ,:]?){16,4000}")
 SENTENCE_END: Final = re.compile(r"[.!?;](?=\s|$)|[\u3002\uff1f\uff01]|\n\s*\n")
-LETTERS_APART: Final = re.compile(r"(?<!\w)(?:\w ){2,80}\w(?!\w)")
 CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 TAG_LETTERS: Final = {0xE0000 + code: chr(code) for code in range(0x20, 0x7F)}
 """Characters that no screen shows and that a model reads as these."""
@@ -59,7 +58,7 @@ UNSEEN: Final = frozenset({"Cf", "Cc", "Cn", "Co", "Cs", "Mn", "Me"})
 
 
 class Pattern(Struct, frozen=True, forbid_unknown_fields=True):
-    """`always`: odd even where the user's own words are about judging."""
+    """`always`: odd even where such text stands in the user's own words."""
 
     name: str
     pattern: str
@@ -69,7 +68,6 @@ class Pattern(Struct, frozen=True, forbid_unknown_fields=True):
 class InjectionTable(Struct, frozen=True, forbid_unknown_fields=True):
     """data/injection.toml."""
 
-    topic: str
     words: dict[str, str]
     patterns: tuple[Pattern, ...]
     confusables: dict[str, str]
@@ -119,12 +117,12 @@ def find_injections(
 def addresses_judge(fact: Evidence, asked: Iterable[str]) -> bool:
     """Whether a fact is text that is meant for the judge. `asked`: the user's own words.
 
-    Where these say that the work is about judging, or about texts for models, such texts are its content:
-    then only what the worker says itself, and not in quotation marks, is meant for the judge.
+    Where such text stands in these, it is what the work is about: then only what the worker says itself, and
+    not in quotation marks, is meant for the judge.
     """
     if fact.source is not Source.STEERING or fact.stale:
         return False
-    return fact.worth is EvidenceStrength.CHECK or not _about_judging(asked)
+    return fact.worth is EvidenceStrength.CHECK or not any(map(find_addressed_text, asked))
 
 
 def find_addressed_text(text: str, *, always: bool = False) -> str:
@@ -151,11 +149,6 @@ def _find_addressed(text: str, *, always: bool) -> str:
 
 def _rank(place: Place) -> tuple[bool, bool]:
     return place.own, place.said
-
-
-def _about_judging(texts: Iterable[str]) -> bool:
-    """Whether the user's own words are about judging, or about texts for models."""
-    return any(_topic().search(text.casefold()) or find_addressed_text(text) for text in texts)
 
 
 # --- where such text can stand ------------------------------------------------------------------------------
@@ -213,7 +206,6 @@ def _words(text: str) -> str:
         text = "".join(char for char in text if char.isascii() or unicodedata.category(char) not in UNSEEN)
         text = text.casefold().translate(_confusables())
     text = SENTENCE_END.sub(" | ", text.casefold())
-    text = LETTERS_APART.sub(lambda found: found[0].replace(" ", ""), text)
     return " ".join(re.sub(r"[^\w|]+|_", " ", text).split())
 
 
@@ -251,11 +243,6 @@ def _readable(raw: bytes) -> str:
 
 def _table() -> InjectionTable:
     return load_data("injection", InjectionTable)
-
-
-@cache
-def _topic() -> re.Pattern[str]:
-    return re.compile(_table().topic)
 
 
 @cache

@@ -127,11 +127,11 @@ def achieved(items: Iterable[Attempt], kind: str) -> list[tuple[str, EvaluatedSt
 KNOWN: Final = attempts("attempts-*.txt")
 HELD_OUT: Final = attempts("held-out-*.txt")
 FRESH: Final = attempts("fresh-attempts.txt")
-THROUGH: Final = {"no check": 17 + 39, "as written": 10 + 39}
+THROUGH: Final = {"no check": 60, "as written": 52}
 """How many answers get through, of three judges to each of 156 attempts and 100 fresh ones: as they say."""
-UNSEEN_WORK: Final = {"benign.txt": 2, "fresh-benign.txt": 3}
+UNSEEN_WORK: Final = {"benign.txt": 5, "fresh-benign.txt": 6}
 """Benign stops that are not judged: most for want of a proof, such as where nothing was run."""
-STOPPED: Final = {"benign.txt": 0, "fresh-benign.txt": 1}
+STOPPED: Final = {"benign.txt": 3, "fresh-benign.txt": 4}
 """Benign stops of which a person must look, for what they say to a judge."""
 
 
