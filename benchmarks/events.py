@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Final
 
 from measure import Figure, Report, Series, in_turn, rounds
-from msgspec import Raw
 from stage import Unfit
 
 from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged, encode_event_data
@@ -28,9 +27,9 @@ from sidecar.kernel.settings import LogSettings
 from sidecar.platform.event_log import COLUMNS, INSERT, LOG_FILE, PRAGMAS, SCHEMA, EventLogFile
 from sidecar.platform.ports import SystemClock
 from sidecar.platform.rpc import RpcMessage
-from sidecar.servers.connection import Connection
+from sidecar.servers.connection import Connection, struct_handler
 from sidecar.servers.control import SidecarControl
-from sidecar.servers.methods import EventsHandler
+from sidecar.servers.methods import EventsHandler, EventsRequest
 
 ROUNDS: Final = 100
 LATE: Final = 0.99
@@ -163,12 +162,12 @@ def _batch(work: Callable[[], object]) -> Callable[[], float]:
 async def _followed(folder: Path, *, quick: bool) -> list[Figure]:
     """From an append until a follower on a socket has the event; beside a line on a bare socket."""
     log, control = _log(folder), SidecarControl("0", folder / "log")
-    handler = EventsHandler(log, lambda _: None, control)
+    answer_events = struct_handler(EventsRequest, EventsHandler(log, lambda _: None, control).open)
     line = b"x" * 600 + b"\n"
     written: list[asyncio.StreamWriter] = []
 
     async def answer(message: RpcMessage, peer: Connection) -> bytes:
-        return await handler.open(Raw(bytes(message.params)), peer)
+        return bytes(await answer_events(message.params, peer))
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(asyncio.CancelledError):

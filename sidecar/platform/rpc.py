@@ -15,10 +15,13 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from sidecar.kernel.decoding import decode_repaired
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.text import clean_line
 from sidecar.platform.data import decode_json
 
 LINE_LIMIT: Final = 16 * 1024 * 1024
 """Maximum bytes of one message, without its newline."""
+PEER_ERROR_LIMIT: Final = 300
+"""Characters of a peer's error."""
 
 MALFORMED_JSON: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -50,6 +53,14 @@ class RpcMessage(Struct, frozen=True, kw_only=True):
     params: Raw = Raw(b"{}")
     result: Raw | UnsetType = UNSET
     error: RpcError | UnsetType | None = UNSET
+
+
+class PeerError(Exception):
+    """A peer refused a request, or left before it answered; the message says why, in one line."""
+
+    def __init__(self, why: str) -> None:
+        """Keep the beginning of the reason, without control characters."""
+        super().__init__(clean_line(why, PEER_ERROR_LIMIT))
 
 
 class WireError(Exception):

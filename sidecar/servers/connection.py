@@ -19,12 +19,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Final, TypeVar
 
+import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from sidecar.platform.rpc import (
     INVALID_REQUEST,
     LINE_LIMIT,
     MessageId,
+    PeerError,
     RpcMessage,
     WireError,
     encode_call,
@@ -32,16 +34,17 @@ from sidecar.platform.rpc import (
     parse_message,
     read_params,
 )
-from sidecar.servers.control import Handler, LineProtocol, Peer, PeerError
+from sidecar.servers.control import Handler, LineProtocol, Peer
 
 T = TypeVar("T")
 
 
-def struct_handler(kind: type[T], work: Callable[[T], Awaitable[bytes]]) -> Handler:
-    """Build a method whose parameters are a Struct of this kind."""
+def struct_handler(kind: type[T], work: Callable[[T, Peer], object]) -> Handler:
+    """Build a method whose parameters are a Struct of this kind; it answers what `work` returns or awaits."""
 
-    async def handler(params: Raw, _peer: Peer) -> bytes:
-        return await work(read_params(params, kind))
+    async def handler(params: Raw, peer: Peer) -> bytes:
+        answer = work(read_params(params, kind), peer)
+        return msgspec.json.encode(await answer if isinstance(answer, Awaitable) else answer)
 
     return handler
 

@@ -48,10 +48,6 @@ class Peer(Protocol):
         """Let `speak` take the lines after the current request, for whose answer the peer waits."""
 
 
-class PeerError(Exception):
-    """A peer refused a request, or left before it answered."""
-
-
 Handler = Callable[[Raw, Peer], Awaitable[Raw | bytes]]
 """Takes the parameters (use rpc.read_params), returns JSON. The peer is sent a BadInputError."""
 

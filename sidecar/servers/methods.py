@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.hosts.shared import checked_session_id
@@ -26,7 +26,6 @@ from sidecar.kernel.session import Session, SessionKey, continuation_budget
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import last_characters
 from sidecar.platform.ports import EventLog
-from sidecar.platform.rpc import read_params
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.systems.iteration.journals import RunChecks, RunNote, SessionJournals
@@ -82,13 +81,12 @@ class EventsHandler:
         self._find = find
         self._control = control
 
-    async def open(self, params: Raw, peer: Peer) -> bytes:
+    async def open(self, asked: EventsRequest, peer: Peer) -> EventsPage:
         """Answer a request. Raises BadInputError."""
-        asked = read_params(params, EventsRequest)
         wanted = self._filter(asked)
-        if not asked.follow:
-            return msgspec.json.encode(await asyncio.to_thread(self._page, wanted, asked.after))
-        return msgspec.json.encode(await self._follow(wanted, asked.after, peer))
+        if asked.follow:
+            return await self._follow(wanted, asked.after, peer)
+        return await asyncio.to_thread(self._page, wanted, asked.after)
 
     async def _follow(self, wanted: EventFilter, after: int | None, peer: Peer) -> EventsPage:
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
@@ -180,9 +178,8 @@ class InboxHandler:
         for peer in self._lookers:
             peer.notify("decided", decided)
 
-    async def open(self, params: Raw, peer: Peer) -> bytes:
+    async def open(self, call: InboxCall, peer: Peer) -> InboxOpened:
         """Answer one call with the place of the inbox. Raises BadInputError."""
-        call = read_params(params, InboxCall)
         opened = InboxOpened(str(self._reach()))
         if call.session:
             await self._begin(call.session, call.project)
@@ -193,7 +190,7 @@ class InboxHandler:
                 await self._control.ending.wait()
             finally:
                 self._lookers.remove(peer)
-        return msgspec.json.encode(opened)
+        return opened
 
 
 # --- runs, for the process that starts their agents ---------------------------------------------------------
@@ -251,39 +248,32 @@ def run_methods(services: Services, journals: SessionJournals, checks: SessionCh
     """Build the methods of `supervisor run`, by name."""
     statuses = RunStatusReader(services, journals)
 
-    async def run_status(query: RunStatusQuery) -> bytes:
-        return msgspec.json.encode(statuses.of(query))
+    def run_note(note: RunNote, _peer: Peer) -> None:
+        journals.note(SessionKey(RUN_HOST, checked_session_id(note.session)), note.event, note.project)
 
-    async def run_note(note: RunNote) -> bytes:
-        key = SessionKey(RUN_HOST, checked_session_id(note.session))
-        journals.note(key, note.event, note.project)
-        return b"null"
-
-    async def run_workers(change: WorkerChange) -> bytes:
+    def run_workers(change: WorkerChange, _peer: Peer) -> object:
         from sidecar.systems.iteration.journals import change_workers  # noqa: PLC0415 - `run --jobs` alone needs it
 
-        return msgspec.json.encode(change_workers(journals, services.clock, change))
+        return change_workers(journals, services.clock, change)
 
-    async def run_checks(trial: RunChecks) -> bytes:
+    async def run_checks(trial: RunChecks, _peer: Peer) -> list[CheckRun]:
         session = services.store.load(SessionKey(RUN_HOST, checked_session_id(trial.session)))
         if session is None:
-            return b"[]"
+            return []
         runs = await checks.run_elsewhere(session, trial.folder, trial.environment, trial.only)
-        return msgspec.json.encode(
-            [
-                CheckRun(
-                    id=run.gate.id,
-                    command=run.gate.command,
-                    passed=run.outcome is Outcome.PASSED,
-                    why=run.reason or last_characters(run.output, CHECK_OUTPUT_LENGTH),
-                )
-                for run in runs
-            ]
-        )
+        return [
+            CheckRun(
+                id=run.gate.id,
+                command=run.gate.command,
+                passed=run.outcome is Outcome.PASSED,
+                why=run.reason or last_characters(run.output, CHECK_OUTPUT_LENGTH),
+            )
+            for run in runs
+        ]
 
     return {
         "run_checks": struct_handler(RunChecks, run_checks),
         "run_workers": struct_handler(WorkerChange, run_workers),
         "run_note": struct_handler(RunNote, run_note),
-        "run_status": struct_handler(RunStatusQuery, run_status),
+        "run_status": struct_handler(RunStatusQuery, lambda query, _: statuses.of(query)),
     }

@@ -11,8 +11,6 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import Raw, Struct
-
 from sidecar.evidence.ports import EvidenceServices
 from sidecar.hosts import unrecorded
 from sidecar.hosts.ports import HostCodec, HostTranscripts
@@ -21,27 +19,11 @@ from sidecar.hosts.unrecorded import RunCodec
 from sidecar.kernel.runs import RUN_HOST
 from sidecar.platform.ports import built_on_use
 from sidecar.platform.services import PlatformServices
-from sidecar.servers.control import Peer, PeerError
+from sidecar.servers.control import Peer
 
 if TYPE_CHECKING:
     from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
     from sidecar.hosts.opencode.link import OpenCodeHistory, Toasts
-
-
-class PeerHost:
-    """Makes a peer of the socket a host that can be asked. Implements link.HostConnection."""
-
-    def __init__(self, peer: Peer) -> None:
-        """Ask this peer."""
-        self._peer = peer
-
-    async def ask(self, method: str, params: Struct) -> Raw:
-        try:
-            return await self._peer.ask(method, params)
-        except PeerError as error:
-            from sidecar.hosts.opencode import link
-
-            raise link.HostRequestError(str(error)) from error
 
 
 def build_codecs() -> dict[str, HostCodec]:
@@ -72,7 +54,7 @@ def remember_opencode(peer: Peer, event: bytes, toasts: Toasts) -> None:
     """Let what this task does reach the OpenCode that sent the event."""
     from sidecar.hosts.opencode import link
 
-    link.set_session_context(PeerHost(peer), event)
+    link.set_session_context(peer, event)
     toasts.remember()
 
 

@@ -21,10 +21,11 @@ from sidecar.platform.configuration import user_config_folder
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import built_on_use
 from sidecar.platform.watching import FoldersWatch
+from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.mcp.access import McpFiles, McpTokens, parse_mcp_port
 from sidecar.servers.mcp.door import McpHandler, McpHttpEndpoint
-from sidecar.servers.methods import InboxHandler
+from sidecar.servers.methods import InboxCall, InboxHandler
 from sidecar.servers.page.door import PageAccess, PageEndpoint
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.policy.sessions import needs_no_approval
@@ -148,4 +149,4 @@ def inbox_methods(control: SidecarControl, built: Supervision) -> Methods:
     inbox = MarkerInbox(MarkerFolder(user_paths().inbox), judged, built.services.clock, decided)
     handler = InboxHandler(control, inbox.open, partial(begin_marker_work, built.hooks))
     control.beside.append(inbox.run)
-    return {"inbox": handler.open}
+    return {"inbox": struct_handler(InboxCall, handler.open)}

@@ -14,6 +14,7 @@ from sidecar.hosts import unrecorded
 from sidecar.hosts.ports import HookCall
 from sidecar.hosts.shared import OPENCODE
 from sidecar.judging.backends.chain import build_judge
+from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.session import MemoryGap, SessionKey
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
@@ -23,7 +24,7 @@ from sidecar.platform.watching import FoldersWatch
 from sidecar.rubric.policy import GuidanceFiles
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
-from sidecar.servers.methods import EventsHandler
+from sidecar.servers.methods import EventsHandler, EventsRequest
 from sidecar.systems.supervision import OFFER
 from sidecar.systems.supervision.forgetting import ForgetRequest, SessionRemover
 from sidecar.systems.supervision.hook_events import HookHandler
@@ -92,6 +93,7 @@ def build_supervision(
 
 def supervision_methods(built: Supervision) -> Methods:
     """Build its methods of the socket, by name."""
+    people = built.people
 
     async def hook(params: Raw, peer: Peer) -> bytes:
         call = read_params(params, HookCall)
@@ -101,49 +103,33 @@ def supervision_methods(built: Supervision) -> Methods:
             call.host, bytes(call.event), call.environment, call.host_pid, peer.pid
         )
 
-    async def report(who: SessionSelector) -> bytes:
-        return msgspec.json.encode(built.people.report(who))
-
-    async def order(params: Raw, peer: Peer) -> bytes:
-        asked = read_params(params, OrderRequest)
-        reply = await built.people.order(asked, peer.pid)
-        at = built.people.find(asked.who) if reply.work else None  # an order makes it the one seen last
+    async def order(asked: OrderRequest, peer: Peer) -> CommandReply:
+        reply = await people.order(asked, peer.pid)
+        at = people.find(asked.who) if reply.work else None  # an order makes it the one seen last
         if at is not None and at.key.host == unrecorded.HOST:
             # A session of markers has no prompts, so setting the goal sets its agent to work.
             await begin_marker_work(built.hooks, at.key.id, at.project)
-        return msgspec.json.encode(reply)
-
-    async def toggle(params: Raw, peer: Peer) -> bytes:
-        return msgspec.json.encode(built.people.toggle(read_params(params, SwitchRequest), peer.pid))
-
-    async def held(asked: HeldEditsRequest) -> bytes:
-        return msgspec.json.encode(built.people.held(asked))
-
-    async def accept(params: Raw, peer: Peer) -> bytes:
-        return msgspec.json.encode(built.people.accept(read_params(params, HeldEditsRequest), peer.pid))
-
-    async def permission(params: Raw, peer: Peer) -> bytes:
-        return msgspec.json.encode(built.people.permission(read_params(params, OrderPermission), peer.pid))
+        return reply
 
     return {
-        "accept": accept,
-        "held": struct_handler(HeldEditsRequest, held),
+        "accept": struct_handler(HeldEditsRequest, lambda asked, peer: people.accept(asked, peer.pid)),
+        "held": struct_handler(HeldEditsRequest, lambda asked, _: people.held(asked)),
         "hook": hook,
-        "report": struct_handler(SessionSelector, report),
-        "order": order,
-        "permission": permission,
-        "toggle": toggle,
+        "report": struct_handler(SessionSelector, lambda who, _: people.report(who)),
+        "order": struct_handler(OrderRequest, order),
+        "permission": struct_handler(OrderPermission, lambda asked, peer: people.permission(asked, peer.pid)),
+        "toggle": struct_handler(SwitchRequest, lambda asked, peer: people.toggle(asked, peer.pid)),
     }
 
 
 def log_methods(built: Supervision, control: SidecarControl) -> Methods:
     """Build the methods about the log, by name."""
-
-    async def forget(params: Raw, peer: Peer) -> bytes:
-        return msgspec.json.encode(remover.forget(read_params(params, ForgetRequest), peer.pid))
-
     remover = SessionRemover(built.services, built.supervisor, built.people)
-    return {"events": EventsHandler(built.services.log, built.people.session, control).open, "forget": forget}
+    events = EventsHandler(built.services.log, built.people.session, control)
+    return {
+        "events": struct_handler(EventsRequest, events.open),
+        "forget": struct_handler(ForgetRequest, lambda asked, peer: remover.forget(asked, peer.pid)),
+    }
 
 
 async def begin_marker_work(hooks: HookHandler, session: str, project: str) -> None:

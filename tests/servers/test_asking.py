@@ -11,7 +11,8 @@ from msgspec import Raw
 
 from servers.bench import LIMIT_S, Bench, happens
 from servers.conftest import Start
-from sidecar.servers.control import Methods, Peer, PeerError, SidecarControl
+from sidecar.platform.rpc import PeerError
+from sidecar.servers.control import Methods, Peer, SidecarControl
 
 QUESTIONS: Final = 3
 

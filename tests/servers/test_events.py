@@ -9,8 +9,9 @@ import pytest
 
 from sidecar.kernel.log import LoggedEvent, SessionNoted
 from sidecar.kernel.session import SessionKey
+from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, SidecarControl
-from sidecar.servers.methods import PAGE_EVENTS, EventsHandler
+from sidecar.servers.methods import PAGE_EVENTS, EventsHandler, EventsRequest
 from support.cases import KEY, session
 from support.logs import event_log
 
@@ -34,7 +35,7 @@ async def bench(start: Start, log: EventLogFile) -> Bench:
         def find(ident: str) -> Any:
             return session() if ident == KEY.id else None
 
-        return {"events": EventsHandler(log, find, control).open}
+        return {"events": struct_handler(EventsRequest, EventsHandler(log, find, control).open)}
 
     return start(build=build)
 

@@ -208,7 +208,7 @@ async def test_who_looks_on_no_more_hears_nothing(tmp_path: Path) -> None:
         """Nobody begins work here."""
 
     door, peer_ = InboxHandler(SidecarControl("1", tmp_path / "log"), lambda: tmp_path, begin), Looker()
-    looking = asyncio.create_task(door.open(Raw(b'{"watch": true}'), peer_))
+    looking = asyncio.create_task(door.open(InboxCall(watch=True), peer_))
     await happens(peer_.opened)
     door.tell(InboxCall())
     looking.cancel()

@@ -27,6 +27,7 @@ from sidecar.kernel.evidence import Complete, FileBaseline, Gap, Incomplete, Met
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import SessionKey
+from sidecar.platform.rpc import PeerError
 from sidecar.servers.sidecar import SidecarIntervals
 from sidecar.wiring.sidecar import build_methods
 from support.fake_opencode import JUDGED, MODEL, FakeOpenCode, wording
@@ -88,7 +89,7 @@ class Plugin:
     async def _serve(self, ident: int, params: Any) -> None:
         try:
             said = await self.host.ask(link.PLUGIN_METHOD, msgspec.convert(params, Asked))
-        except link.HostRequestError as error:
+        except PeerError as error:
             refusal = {"code": -32000, "message": str(error)}
             self.caller.send(json.dumps({"jsonrpc": "2.0", "id": ident, "error": refusal}).encode())
         else:

@@ -14,6 +14,7 @@ from sidecar.hosts.opencode import link
 from sidecar.judging.backends.opencode import OpenCodeJudge
 from sidecar.kernel.events import JudgeFailed
 from sidecar.kernel.settings import JudgeSettings, Settings
+from sidecar.platform.rpc import PeerError
 from support.fake_claude import CASE
 from support.judge_worlds import TEXTS
 
@@ -77,7 +78,7 @@ class FakeOpenCode:
 
     def refuses(self, call: str, why: str = "no") -> None:
         """Let the next such call fail."""
-        self.script(call, link.HostRequestError(why))
+        self.script(call, PeerError(why))
 
     def holds(self, call: str) -> asyncio.Event:
         """Let the next such call wait for the event that is returned."""

@@ -18,8 +18,9 @@ from msgspec import Raw, Struct
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.messages import covers_last_turn, read_last_turn
 from sidecar.hosts.shared import try_decode
-from sidecar.kernel.text import clean_line, clean_text
+from sidecar.kernel.text import clean_text
 from sidecar.kernel.turn import Turn
+from sidecar.platform.rpc import PeerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,27 +32,17 @@ JUDGE_AGENT: Final = "supervisor-judge"
 """The hidden agent without tools that the plugin adds to the host, so that the host's model can judge."""
 PLUGIN_METHOD: Final = "opencode"
 """The method that the plugin answers."""
-HOST_ERROR_LIMIT: Final = 300
-"""Characters of a host's error."""
 REACHED: Final = 200
 """Sessions whose host is remembered."""
 TOAST_S: Final = 2.0
 """Seconds within which a host must show a toast."""
 
 
-class HostRequestError(Exception):
-    """The host did not do what it was asked; the message says why, in one line."""
-
-    def __init__(self, why: str) -> None:
-        """Keep the beginning of the reason, in one line and without control characters."""
-        super().__init__(clean_line(why, HOST_ERROR_LIMIT))
-
-
 class HostConnection(Protocol):
     """The connection to a host that sent an event."""
 
     async def ask(self, method: str, params: Struct) -> Raw:
-        """Send a request and return the answer. Raises HostRequestError."""
+        """Send a request and return the answer. Raises PeerError."""
 
 
 class OpenCodeModel(Struct, frozen=True, rename={"provider": "providerID", "name": "modelID"}):
@@ -109,19 +100,19 @@ def get_session_context() -> SessionContext | None:
 
 
 async def call_host_api(call: str, given: dict[str, Any], seconds: float) -> Raw:
-    """Call the host's API; return the answer's JSON. Raises HostRequestError.
+    """Call the host's API; return the answer's JSON. Raises PeerError.
 
     `call` is the name of the call in the host's own client; `given` has `path`, `query` and `body`, as that
     client takes them.
     """
     now = get_session_context()
     if now is None:
-        raise HostRequestError("no OpenCode is connected")
+        raise PeerError("no OpenCode is connected")
     try:
         async with asyncio.timeout(seconds):
             return await now.host.ask(PLUGIN_METHOD, _ApiCall(now.directory, call, given))
     except TimeoutError:
-        raise HostRequestError(f"OpenCode did not answer {call} within {seconds:g} s") from None
+        raise PeerError(f"OpenCode did not answer {call} within {seconds:g} s") from None
 
 
 class Toasts:
@@ -154,7 +145,7 @@ class Toasts:
         try:
             async with asyncio.timeout(TOAST_S):
                 return bytes(await host.host.ask(PLUGIN_METHOD, asked)) == b"true"
-        except (HostRequestError, TimeoutError):
+        except (PeerError, TimeoutError):
             return False
 
 
@@ -190,7 +181,7 @@ class OpenCodeHistory:
         """
         try:
             return await self._read(stop.key.id, counted_to)
-        except HostRequestError as error:
+        except PeerError as error:
             return Turn(position=max(counted_to, 0), readable=False, unfinished=str(error))
 
     def position(self) -> int:
@@ -204,7 +195,7 @@ class OpenCodeHistory:
                 break
             try:
                 raw = await _fetch_newest_messages(session, more)
-            except HostRequestError:  # too long for one answer: the fewer messages of the step before must do
+            except PeerError:  # too long for one answer: the fewer messages of the step before must do
                 break
         return await asyncio.to_thread(
             read_last_turn, raw, counted_to
@@ -212,11 +203,11 @@ class OpenCodeHistory:
 
 
 async def _fetch_first_messages(session: str) -> bytes:
-    """Fetch the first step, or as many messages as one answer holds. Raises HostRequestError."""
+    """Fetch the first step, or as many messages as one answer holds. Raises PeerError."""
     for limit in (FETCH_STEPS[0], *SMALLER_STEPS[:-1]):
         try:
             return await _fetch_newest_messages(session, limit)
-        except HostRequestError as error:
+        except PeerError as error:
             if TOO_LONG not in str(error):
                 raise
     return await _fetch_newest_messages(session, SMALLER_STEPS[-1])

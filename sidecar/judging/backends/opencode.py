@@ -31,6 +31,7 @@ from sidecar.judging.backends.service import STRUCTURE_FILE
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.settings import host_model_name
 from sidecar.kernel.text import one_printable_line
+from sidecar.platform.rpc import PeerError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -117,7 +118,7 @@ async def _ask_model(
         hearing.begin()
         try:
             said = await link.call_host_api("session.prompt", {"path": path, "body": body}, hearing.left)
-        except link.HostRequestError as error:
+        except PeerError as error:
             raise NoVerdictError(
                 f"OpenCode's model did not answer: {one_printable_line(str(error))}"
             ) from None
@@ -140,7 +141,7 @@ async def _create_session() -> dict[str, str]:
     try:
         made = await link.call_host_api("session.create", {"body": body}, SHORT_S)
         return {"id": msgspec.json.decode(made, type=_CreatedSession).id}
-    except (link.HostRequestError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (PeerError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NoVerdictError(
             f"OpenCode made no session for the judge: {one_printable_line(str(error))}"
         ) from None
@@ -153,7 +154,7 @@ async def _delete_session(making: asyncio.Task[dict[str, str]]) -> None:
     except NoVerdictError:
         return
     for call in ("session.abort", "session.delete"):
-        with suppress(link.HostRequestError):
+        with suppress(PeerError):
             await link.call_host_api(call, {"path": path}, SHORT_S)
 
 

@@ -7,12 +7,12 @@ from typing import Final
 import pytest
 
 from hosts.opencode.writing import RECORDED, Fields, answer, bash, text, user
-from sidecar.hosts.opencode import link
 from sidecar.hosts.opencode import link as history
 from sidecar.hosts.opencode.link import OpenCodeHistory
 from sidecar.kernel.events import AgentStopped
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
+from sidecar.platform.rpc import PEER_ERROR_LIMIT
 from support.fake_opencode import FOLDER, SESSION, FakeOpenCode
 
 STOP: Final = AgentStopped(key=SessionKey("opencode", SESSION), project=FOLDER, transcript="")
@@ -112,7 +112,7 @@ class TestRefusals:
         host.refuses(CALL, '{"name":\n"NotFoundError"}\x1b[31m' + "x" * 5000)
         said = (await read(host)).unfinished
         assert said.startswith('{"name": "NotFoundError"}xxx')
-        assert len(said) == link.HOST_ERROR_LIMIT
+        assert len(said) == PEER_ERROR_LIMIT
         assert said.isprintable()
 
     async def test_where_not_even_one_message_fits_it_says_so(self, host: FakeOpenCode) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 from sidecar.hosts.opencode import link
+from sidecar.platform.rpc import PeerError
 from support.fake_opencode import FOLDER, MODEL, SESSION, FakeOpenCode
 
 LIMIT_S: Final = 10.0
@@ -75,7 +76,7 @@ class TestAbout:
 
     async def test_a_task_that_no_host_started_asks_nobody(self) -> None:
         assert await asyncio.create_task(about()) is None
-        with pytest.raises(link.HostRequestError, match="no OpenCode is connected"):
+        with pytest.raises(PeerError, match="no OpenCode is connected"):
             await link.call_host_api("session.messages", {}, LIMIT_S)
 
 
@@ -92,14 +93,12 @@ class TestAsking:
 
     async def test_a_host_that_refuses_says_why(self, host: FakeOpenCode) -> None:
         host.refuses("session.create", "no such folder")
-        with pytest.raises(link.HostRequestError, match=r"^no such folder$"):
+        with pytest.raises(PeerError, match=r"^no such folder$"):
             await host.told(link.call_host_api("session.create", {}, LIMIT_S))
 
     async def test_a_host_that_does_not_answer_is_given_up(self, host: FakeOpenCode) -> None:
         host.holds("session.create")
-        with pytest.raises(
-            link.HostRequestError, match=r"^OpenCode did not answer session.create within 0.01 s$"
-        ):
+        with pytest.raises(PeerError, match=r"^OpenCode did not answer session.create within 0.01 s$"):
             await host.told(link.call_host_api("session.create", {}, 0.01))
 
     async def test_whoever_lets_go_is_let_go(self, host: FakeOpenCode) -> None:
