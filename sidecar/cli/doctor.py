@@ -9,7 +9,7 @@ import platform
 import shlex
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -75,10 +75,14 @@ async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
     The tools are checked only where the sidecar works, since they need it. Probes come last, and only where
     all else works: without our hooks, the host would send the probe to its model.
     """
-    broken = [report.add(await _check_or_error(_check_runtime))]
-    for check in (_check_state, _check_sidecar, _check_sidecar_report):
-        broken.append(report.add(await _check_or_error(check)))
-        if broken[-1]:
+    broken: list[bool] = []
+    for check in (_check_runtime, _check_state, _check_sidecar, _check_sidecar_report):
+        try:
+            found = await check()
+        except OSError as trouble:
+            found = [_unusable_path_error(trouble)]
+        broken.append(report.add(found))
+        if broken[-1] and check is not _check_runtime:
             break  # what follows would fail for the same reason
     hosts = await examine_hosts()
     begun = not any(broken)
@@ -89,13 +93,6 @@ async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
     if probe and begun and (answered := await probe_judge(build_judge(plugin_root() / "rubric", os.environ))):
         report.add((answered,))
     return int(any(broken))
-
-
-async def _check_or_error(check: Callable[[], Awaitable[list[DoctorFinding]]]) -> list[DoctorFinding]:
-    try:
-        return await check()
-    except OSError as trouble:
-        return [_unusable_path_error(trouble)]
 
 
 def _unusable_path_error(trouble: OSError) -> DoctorFinding:
@@ -269,12 +266,8 @@ async def examine_hosts() -> list[HostFindings]:
 
 def _install_hint() -> str:
     """The install command to suggest; it fails where the host is missing, so that comes first."""
-    if not (
-        doctor_hosts.installed_plugin_files() or doctor_hosts.find_opencode() or doctor_hosts.find_claude()
-    ):
-        return f"{doctor_hosts.GET_CLAUDE} && {doctor_hosts.INSTALL_IN_CLAUDE}"
-    if doctor_hosts.installed_plugin_files() or (
-        doctor_hosts.find_opencode() and not doctor_hosts.find_claude()
-    ):
+    claude = doctor_hosts.find_claude()
+    if doctor_hosts.installed_plugin_files() or (doctor_hosts.find_opencode() and not claude):
         return doctor_hosts.INSTALL_IN_OPENCODE
-    return doctor_hosts.INSTALL_IN_CLAUDE
+    install = doctor_hosts.INSTALL_IN_CLAUDE
+    return install if claude else f"{doctor_hosts.GET_CLAUDE} && {install}"

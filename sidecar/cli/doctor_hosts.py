@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar import __version__
 from sidecar.cli.doctor_checks import (
     DoctorFinding,
-    FindingLevel,
     HostFindings,
     check_offered_tools,
     error_finding,
@@ -39,7 +39,7 @@ from sidecar.platform.paths import user_paths
 from sidecar.platform.processes import ProcessEnding, ProcessResult, find_program, run_process
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 # --- Claude Code --------------------------------------------------------------------------------------------
@@ -81,37 +81,36 @@ def find_claude() -> str:
 
 async def examine_claude(*, needed: bool) -> HostFindings:
     """Check version and plugin. `needed`: no other host has our plugin, so this one must."""
-    said = await _run_claude("--version", seconds=20, folder=str(Path.cwd()))
-    listed = await _run_claude("plugin", "list", "--json", seconds=30, folder=str(Path.cwd()))
-    plugin = _plugin_finding(listed.output, needed=needed)
+    here = str(Path.cwd())
+    said = await _run_host(find_claude(), "--version", seconds=20, folder=here)
+    listed = await _run_host(find_claude(), "plugin", "list", "--json", seconds=30, folder=here)
     known = version_finding("Claude Code", said.output, TESTED_CLAUDE[0], "claude update")
-    lines = (known, plugin, *_rubric_editor_finding(listed.output))
-    if plugin.level is not FindingLevel.OK:
-        return HostFindings(lines)
-    lines = (*lines, *_other_version_finding(listed.output), _own_files_finding(), *silent_hook_findings())
-    server = _tools_server_command(listed.output)
-    if server:
-        return HostFindings(lines, probe_claude, partial(check_offered_tools, "Claude Code", server))
-    return HostFindings(
-        (*lines, warning_finding("the plugin brings no tools into Claude Code", UPDATE)), probe_claude
-    )
-
-
-def _tools_server_command(listing: bytes) -> tuple[str, ...]:
-    """The command that the host lists for our tools server; () where it lists none."""
-    for plugin in _parse_plugin_list(listing) or ():
-        server = plugin.mcp_servers.get(SERVER)
-        if server is not None and plugin.enabled and plugin.id.startswith(OURS):
-            return tuple(one.replace(ROOT, plugin.install_path) for one in (server.command, *server.args))
-    return ()
-
-
-def _rubric_editor_finding(listing: bytes) -> tuple[DoctorFinding, ...]:
-    """The optional second plugin, where it is installed and enabled."""
-    found = [one for one in _parse_plugin_list(listing) or () if one.id == RUBRIC_PLUGIN_ID and one.enabled]
-    return tuple(
-        ok_finding(f"plugin {one.id} {one.version}: the language server for .md files") for one in found[:1]
-    )
+    plugins = read_json(listed.output, list[_Plugin])
+    if plugins is None:
+        unlisted = warning_finding("Claude Code does not list its plugins", "claude plugin list")
+        return HostFindings((known, unlisted))
+    ours = [one for one in plugins if one.id.startswith(OURS)]
+    lines = [known, _plugin_finding(ours, needed=needed)]
+    lines += [
+        ok_finding(f"plugin {one.id} {one.version}: the language server for .md files")
+        for one in plugins
+        if one.id == RUBRIC_PLUGIN_ID and one.enabled
+    ]
+    enabled = [one for one in ours if one.enabled]
+    if not enabled:
+        return HostFindings(tuple(lines))
+    lines += [
+        warning_finding(f"the plugin is of version {version}, this is {__version__}", UPGRADE)
+        for version in sorted({one.version for one in enabled} - {__version__})
+    ]
+    lines += [_own_files_finding(), *silent_hook_findings()]
+    for one in enabled:
+        if server := one.mcp_servers.get(SERVER):
+            command = [word.replace(ROOT, one.install_path) for word in (server.command, *server.args)]
+            tools = partial(check_offered_tools, "Claude Code", command)
+            return HostFindings(tuple(lines), probe_claude, tools)
+    lines.append(warning_finding("the plugin brings no tools into Claude Code", UPDATE))
+    return HostFindings(tuple(lines), probe_claude)
 
 
 def _own_files_finding() -> DoctorFinding:
@@ -124,15 +123,7 @@ def _own_files_finding() -> DoctorFinding:
     return ok_finding(f"{settings} keeps the agent from Supervisor's own files")
 
 
-def _parse_plugin_list(listing: bytes) -> list[_Plugin] | None:
-    return read_json(listing, list[_Plugin])
-
-
-def _plugin_finding(listing: bytes, *, needed: bool) -> DoctorFinding:
-    plugins = _parse_plugin_list(listing)
-    if plugins is None:
-        return warning_finding("Claude Code does not list its plugins", "claude plugin list")
-    ours = [plugin for plugin in plugins if plugin.id.startswith(OURS)]
+def _plugin_finding(ours: Sequence[_Plugin], *, needed: bool) -> DoctorFinding:
     if not ours:
         return problem_finding("the plugin is not installed in Claude Code", INSTALL_IN_CLAUDE, needed=needed)
     if not any(plugin.enabled for plugin in ours):
@@ -141,35 +132,34 @@ def _plugin_finding(listing: bytes, *, needed: bool) -> DoctorFinding:
     return ok_finding(f"plugin {ours[0].id} {ours[0].version}")
 
 
-def _other_version_finding(listing: bytes) -> tuple[DoctorFinding, ...]:
-    versions = {
-        one.version for one in _parse_plugin_list(listing) or () if one.id.startswith(OURS) and one.enabled
-    }
-    return tuple(
-        warning_finding(f"the plugin is of version {version}, this is {__version__}", UPGRADE)
-        for version in sorted(versions - {__version__})
-    )
-
-
 async def probe_claude() -> DoctorFinding:
     """Make a real call through the host, its hooks, the relay and the sidecar, without a model request."""
+    words = ("-p", CLAUDE_PROBE, "--no-session-persistence")
     with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as folder:
-        said = await _run_claude(
-            "-p", CLAUDE_PROBE, "--no-session-persistence", seconds=PROBE_SECONDS, folder=folder
-        )
+        said = await _run_host(find_claude(), *words, seconds=PROBE_SECONDS, folder=folder)
+    return _probe_finding(
+        said,
+        "hooks fire: a typed command was answered by the sidecar, without a model request",
+        error_finding("the host did not answer the probe in time", f"claude -p {CLAUDE_PROBE}"),
+        error_finding("hooks do not fire", INSTALL_IN_CLAUDE),
+    )
+
+
+def _probe_finding(
+    said: ProcessResult, fine: str, late: DoctorFinding, failed: DoctorFinding
+) -> DoctorFinding:
     text = said.output.decode(errors="replace")
     if "budget of" in text:
-        return ok_finding("hooks fire: a typed command was answered by the sidecar, without a model request")
+        return ok_finding(fine)
     if said.ending is ProcessEnding.TIMED_OUT:
-        return error_finding("the host did not answer the probe in time", f"claude -p {CLAUDE_PROBE}")
-    why = (text or said.errors.decode(errors="replace")).strip()[:200]
-    return error_finding(f"hooks do not fire: {why or 'no answer'}", INSTALL_IN_CLAUDE)
+        return late
+    why = " ".join((text or said.errors.decode(errors="replace")).split())[:200]
+    return replace(failed, what=f"{failed.what}: {why or 'no answer'}")
 
 
-async def _run_claude(*arguments: str, seconds: float, folder: str) -> ProcessResult:
-    return await run_process(
-        [find_claude(), *arguments], cwd=folder, environment=dict(os.environ), seconds=seconds, separate=True
-    )
+async def _run_host(*words: str, seconds: float, folder: str) -> ProcessResult:
+    environment = {**os.environ, **NO_TRACE}
+    return await run_process(words, cwd=folder, environment=environment, seconds=seconds, separate=True)
 
 
 # --- OpenCode -----------------------------------------------------------------------------------------------
@@ -182,7 +172,7 @@ INSTALL_IN_OPENCODE: Final = "supervisor install opencode"
 OPENCODE_PROBE: Final = ("run", "--command", "supervisor:retry")
 """A command that needs no model request; OpenCode itself refuses it where our plugin file is not loaded."""
 NO_TRACE: Final = {"OPENCODE_DB": ":memory:"}
-"""Keeps the session of a probe out of the user's sessions."""
+"""Keeps the session of a probe out of the user's sessions of OpenCode."""
 
 
 def find_opencode() -> str:
@@ -200,7 +190,7 @@ async def examine_opencode(*, needed: bool) -> HostFindings:
     if not find_opencode():
         lines = [warning_finding("OpenCode is not on PATH", GET_OPENCODE)]
     else:
-        said = await _run_opencode("--version", seconds=20, folder=str(Path.cwd()))
+        said = await _run_host(find_opencode(), "--version", seconds=20, folder=str(Path.cwd()))
         lines = [version_finding("OpenCode", said.output, TESTED_OPENCODE, "opencode upgrade")]
     ours = installed_plugin_files()
     if not ours:
@@ -268,22 +258,13 @@ def _package_findings() -> Iterator[DoctorFinding]:
 async def probe_opencode() -> DoctorFinding:
     """Make a real call through the host, our plugin file and the sidecar, without a model request."""
     everywhere = any(plugin_file_scope(path) == "user" for path in installed_plugin_files())
-    with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as folder:
-        said = await _run_opencode(
-            *OPENCODE_PROBE, seconds=PROBE_SECONDS, folder=folder if everywhere else str(Path.cwd())
-        )
-    text = said.output.decode(errors="replace")
-    if "budget of" in text:
-        return ok_finding("OpenCode answers: a typed command reached the sidecar, without a model request")
+    with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as empty:
+        folder = empty if everywhere else str(Path.cwd())
+        said = await _run_host(find_opencode(), *OPENCODE_PROBE, seconds=PROBE_SECONDS, folder=folder)
     shown = f"opencode {' '.join(OPENCODE_PROBE)}"
-    if said.ending is ProcessEnding.TIMED_OUT:
-        return error_finding("OpenCode did not answer the probe in time", shown)
-    why = " ".join((text or said.errors.decode(errors="replace")).split())[:200]
-    return error_finding(f"OpenCode does not carry out our commands: {why or 'no answer'}", shown)
-
-
-async def _run_opencode(*arguments: str, seconds: float, folder: str) -> ProcessResult:
-    environment = {**os.environ, **NO_TRACE}
-    return await run_process(
-        [find_opencode(), *arguments], cwd=folder, environment=environment, seconds=seconds, separate=True
+    return _probe_finding(
+        said,
+        "OpenCode answers: a typed command reached the sidecar, without a model request",
+        error_finding("OpenCode did not answer the probe in time", shown),
+        error_finding("OpenCode does not carry out our commands", shown),
     )
