@@ -271,10 +271,9 @@ class RepositoryState(Struct, frozen=True, kw_only=True):
     that the upstream branch, as last fetched, does not have; None where there is no upstream. `dirty` is the
     number of tracked or untracked files that are not committed, and `uncommitted` are the first of them, by
     their paths in the repository. `branches` and `tags` are their names, None where they are not known.
-    `old_branches` and `old_tags` are those of commits that the baseline had, where there are newer ones.
+    `old_branches` are those of commits that the baseline had, where there are newer ones.
     `unpushed` are the branches of which no remote branch of that name, as last fetched, has the commit.
-    `behind` are the remotes that have the commit checked out on no branch, `on_remote` tells whether one has
-    it. `merging`: a merge has begun and is not committed.
+    `on_remote` tells whether a remote branch has the commit checked out.
     """
 
     head: str = ""
@@ -288,11 +287,8 @@ class RepositoryState(Struct, frozen=True, kw_only=True):
     branches: tuple[str, ...] | None = None
     tags: tuple[str, ...] | None = None
     old_branches: tuple[str, ...] = ()
-    old_tags: tuple[str, ...] = ()
     unpushed: tuple[str, ...] = ()
-    behind: tuple[str, ...] = ()
     on_remote: bool = True
-    merging: bool = False
 
 
 # --- The judge's answer about one stop: a tagged union that cannot contradict itself ------------------------

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 import pytest
 
-from sidecar.evidence.gates.batch import PARALLEL_GATES, RERUN_LIMIT_S, BatchDependencies, GateBatchRunner
-from sidecar.evidence.gates.cache import Circumstances, GateMemory, describe_circumstances, may_reuse_pass
+from sidecar.evidence.gates.batch import PARALLEL_GATES, RERUN_LIMIT_S, ProjectGates
+from sidecar.evidence.gates.cache import Circumstances, describe_circumstances, may_reuse_pass
 from sidecar.evidence.ports import GateContext
+from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 
 LIMIT_S: Final = 10.0
@@ -50,10 +51,6 @@ class Runs:
             await self.changed.wait_for(lambda: sorted(self.running) == sorted(names))
 
 
-async def key(of: Gate, at: GateContext) -> Circumstances | None:
-    return describe_circumstances(of, at) if may_reuse_pass(of) else None
-
-
 def failed(of: Gate, **fields: Any) -> GateRun:
     said: dict[str, Any] = {"exit_code": 1, "failures": ("it failed",)} | fields
     return GateRun(gate=of, outcome=Outcome.FAILED, tree="t1", **said)
@@ -64,16 +61,32 @@ def runs() -> Runs:
     return Runs()
 
 
-def batches(runs: Runs, trees: list[str] | None = None) -> GateBatchRunner:
-    async def look(_project: str, _environment: Mapping[str, str]) -> str:
-        return trees.pop(0) if trees else "t1"
+class Trees(GitWorkspace):
+    """Tells these digests of the files, then "t1"."""
 
-    return GateBatchRunner(BatchDependencies(once=runs.once, key=key, memory=GateMemory(), look=look))
+    def __init__(self, trees: list[str]) -> None:
+        super().__init__()
+        self._trees = trees
+
+    async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:  # noqa: ARG002 - told
+        return self._trees.pop(0) if self._trees else "t1"
+
+
+class Batches(ProjectGates):
+    def __init__(self, runs: Runs, trees: list[str] | None = None) -> None:
+        super().__init__(workspace=Trees([] if trees is None else trees))
+        self._runs = runs
+
+    async def once(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:
+        return await self._runs.once(gate, at, seconds)
+
+    async def circumstances(self, gate: Gate, at: GateContext) -> Circumstances | None:
+        return describe_circumstances(gate, at) if may_reuse_pass(gate) else None
 
 
 async def test_gates_that_may_run_beside_others_do_and_no_more_than_there_is_room_for(runs: Runs) -> None:
     many = [gate(f"g{number}", alone=False) for number in range(PARALLEL_GATES + 1)]
-    task = asyncio.create_task(batches(runs).run(many, AT, LIMIT_S))
+    task = asyncio.create_task(Batches(runs).run(many, AT, LIMIT_S))
     await runs.until(*(of.id for of in many[:PARALLEL_GATES]))
     runs.go.set()
     assert [run.gate for run in await task] == many
@@ -81,7 +94,7 @@ async def test_gates_that_may_run_beside_others_do_and_no_more_than_there_is_roo
 
 async def test_those_that_must_run_alone_wait_for_all_others(runs: Runs) -> None:
     asked = [gate("a"), gate("b", alone=False), gate("c")]
-    task = asyncio.create_task(batches(runs).run(asked, AT, LIMIT_S))
+    task = asyncio.create_task(Batches(runs).run(asked, AT, LIMIT_S))
     await runs.until("b")
     runs.go.set()
     await task
@@ -89,7 +102,7 @@ async def test_those_that_must_run_alone_wait_for_all_others(runs: Runs) -> None
 
 
 async def test_a_project_has_one_batch_at_a_time_and_another_project_does_not_wait(runs: Runs) -> None:
-    of_both = batches(runs)
+    of_both = Batches(runs)
     first = asyncio.create_task(of_both.run([gate("a")], AT, LIMIT_S))
     second = asyncio.create_task(of_both.run([gate("b")], AT, LIMIT_S))
     other = asyncio.create_task(
@@ -102,7 +115,7 @@ async def test_a_project_has_one_batch_at_a_time_and_another_project_does_not_wa
 
 
 async def test_a_cancelled_batch_cancels_every_gate_and_gives_its_turn_back(runs: Runs) -> None:
-    same = batches(runs)
+    same = Batches(runs)
     many = [gate(f"g{number}", alone=False) for number in range(PARALLEL_GATES)]
     task = asyncio.create_task(same.run(many, AT, LIMIT_S))
     await runs.until(*(of.id for of in many))
@@ -117,7 +130,7 @@ async def test_a_cancelled_batch_cancels_every_gate_and_gives_its_turn_back(runs
 async def test_files_that_move_beside_gates_make_all_their_passes_void(runs: Runs) -> None:
     runs.go.set()
     trees = ["t2", "t2", "t1", "t1"]
-    same = batches(runs, trees)
+    same = Batches(runs, trees)
     runs.ends["b"] = [failed(gate("b", alone=False))] * 2
     asked = [gate("a", alone=False), gate("b", alone=False), gate("c", alone=False)]
     first = await same.run(asked, AT, LIMIT_S)
@@ -135,14 +148,15 @@ async def test_files_that_move_beside_gates_make_all_their_passes_void(runs: Run
 async def test_a_pass_whose_circumstances_change_meanwhile_is_not_remembered() -> None:
     worlds = ["before"]
 
-    async def here(of: Gate, at: GateContext) -> Circumstances:
-        return describe_circumstances(of, at, worlds[-1])
+    class Installing(ProjectGates):
+        async def circumstances(self, gate: Gate, at: GateContext) -> Circumstances:
+            return describe_circumstances(gate, at, worlds[-1])
 
-    async def installs(of: Gate, at: GateContext, _seconds: float) -> GateRun:
-        worlds.append("after" if len(worlds) == 1 else worlds[-1])
-        return GateRun(gate=of, outcome=Outcome.PASSED, tree=at.tree, exit_code=0)
+        async def once(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:  # noqa: ARG002 - at once
+            worlds.append("after" if len(worlds) == 1 else worlds[-1])
+            return GateRun(gate=gate, outcome=Outcome.PASSED, tree=at.tree, exit_code=0)
 
-    same = GateBatchRunner(BatchDependencies(once=installs, key=here, memory=GateMemory()))
+    same = Installing()
 
     async def cached() -> bool:
         (run,) = await same.run([gate("a")], AT, LIMIT_S)
@@ -169,20 +183,20 @@ async def test_a_failure_on_files_that_move_is_run_again_once_where_that_can_tel
 ) -> None:
     runs.go.set()
     runs.ends["a"] = [failed(gate("a"), **fields) for _ in range(3)]
-    (run,) = await batches(runs, ["t2"]).run([gate("a")], AT, RERUN_LIMIT_S)
+    (run,) = await Batches(runs, ["t2"]).run([gate("a")], AT, RERUN_LIMIT_S)
     assert (run.outcome, runs.began) == (Outcome.FAILED, ["a"] * times)
 
 
 async def test_a_pass_after_files_moved_is_not_flaky_and_shows_nothing_of_the_tree(runs: Runs) -> None:
     runs.go.set()
     runs.ends["a"] = [failed(gate("a"))]
-    (run,) = await batches(runs, ["t2", "t2"]).run([gate("a")], AT, LIMIT_S)
+    (run,) = await Batches(runs, ["t2", "t2"]).run([gate("a")], AT, LIMIT_S)
     assert (run.outcome, run.flaky, run.moved, run.failures) == (Outcome.PASSED, False, True, ())
 
 
 async def test_a_failure_on_quiet_files_is_run_once_until_its_gate_was_seen_to_be_flaky(runs: Runs) -> None:
     runs.go.set()
-    asked = batches(runs)
+    asked = Batches(runs)
 
     async def outcome(*ends: GateRun) -> tuple[Outcome, bool]:
         runs.ends["a"] = list(ends)
@@ -201,7 +215,7 @@ async def test_a_failure_that_could_not_be_run_again_stays_one(runs: Runs) -> No
     runs.go.set()
     first = failed(gate("a"))
     runs.ends["a"] = [first, GateRun(gate=first.gate, outcome=Outcome.COULD_NOT_RUN, tree="t1")]
-    assert await batches(runs, ["t2"]).run([gate("a")], AT, LIMIT_S) == (first,)
+    assert await Batches(runs, ["t2"]).run([gate("a")], AT, LIMIT_S) == (first,)
 
 
 @pytest.mark.parametrize("kind", [Kind.PR, Kind.CI])
@@ -209,12 +223,12 @@ async def test_a_remote_is_not_asked_twice(kind: Kind, runs: Runs) -> None:
     runs.go.set()
     asked = Gate(id="a", command="gh", why="the test says so", kind=kind)
     runs.ends["a"] = [failed(asked)]
-    (run,) = await batches(runs).run([asked], AT, LIMIT_S)
+    (run,) = await Batches(runs).run([asked], AT, LIMIT_S)
     assert (run.outcome, runs.began) == (Outcome.FAILED, ["a"])
 
 
 async def test_what_could_not_run_is_not_run_again(runs: Runs) -> None:
     runs.go.set()
     runs.ends["a"] = [GateRun(gate=gate("a"), outcome=Outcome.COULD_NOT_RUN, tree="t1", exit_code=127)]
-    (run,) = await batches(runs).run([gate("a")], AT, LIMIT_S)
+    (run,) = await Batches(runs).run([gate("a")], AT, LIMIT_S)
     assert (run.outcome, runs.began) == (Outcome.COULD_NOT_RUN, ["a"])

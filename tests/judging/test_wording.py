@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec.structs import asdict
 
-from sidecar.evidence.wording import EnglishWording, Lines, OtherWording, clause_opening, opening, pattern
+from sidecar.evidence.wording import OtherWording, clause_opening, english, opening, pattern
 from sidecar.platform.data import list_data, load_data
 from support.table import over_table
 
-FIELDS = [name for name, kind in EnglishWording.__annotations__.items() if kind in {"Lines", Lines}]
+FIELDS = list(english().patterns)
 
 
 @over_table("field", FIELDS)
@@ -22,7 +23,7 @@ def test_no_entry_of_a_field_matches_an_empty_text(field: str) -> None:
 
 @pytest.mark.parametrize("code", list_data("wording"))
 def test_no_entry_has_a_gap_without_a_limit(code: str) -> None:
-    wording = load_data(f"wording/{code}", EnglishWording if code == "en" else OtherWording)
-    entries = [each for name in FIELDS for each in getattr(wording, name, ())]
+    patterns = english().patterns if code == "en" else asdict(load_data(f"wording/{code}", OtherWording))
+    entries = [each for name in patterns if name != "common" for each in patterns[name]]
     assert entries
     assert [each for each in entries if re.search(r"(?<!\\)\.[*+]|\[\^[^\]]{1,20}\][*+]", each)] == []

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.batch import BatchDependencies, GateBatchRunner
-from sidecar.evidence.gates.cache import Circumstances, GateMemory, describe_circumstances, may_reuse_pass
-from sidecar.evidence.ports import GateContext, GateProgressCallback
+from sidecar.evidence.gates.batch import ProjectGates
+from sidecar.evidence.gates.cache import Circumstances, describe_circumstances, may_reuse_pass
+from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import Gate, GateRun, Outcome
 
 
@@ -39,36 +38,26 @@ FAILED = ScriptedEnding(
 )
 
 
-class ScriptedGates:
+class ScriptedGates(ProjectGates):
     """A `GateRunner` without processes. It reruns, remembers and takes turns as the real one does.
+
+    A command that the script does not know was not found.
 
     `ran` lists the commands that were really run, a failure's rerun among them; `cancelled` those that were
     cancelled meanwhile.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.ran: list[str] = []
         self.cancelled: list[str] = []
         self._script: dict[str, list[ScriptedEnding]] = {}
-        self._batches = GateBatchRunner(
-            BatchDependencies(once=self._once, key=_gate_circumstances, memory=GateMemory())
-        )
 
     def script(self, command: str, *ends: ScriptedEnding) -> None:
         """Say how the next runs of a command end; the last of `ends` holds from then on."""
         self._script[command] = list(ends)
 
-    async def run(
-        self,
-        gates: Sequence[Gate],
-        at: GateContext,
-        seconds: float,
-        progress: GateProgressCallback | None = None,
-    ) -> tuple[GateRun, ...]:
-        """End as told; a command that the script does not know is one that was not found."""
-        return await self._batches.run(gates, at, seconds, progress)
-
-    async def _once(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:
+    async def once(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:
         self.ran.append(gate.command)
         blank = GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=at.tree)
         end = self._next(gate.command)
@@ -82,6 +71,10 @@ class ScriptedGates:
         except TimeoutError:
             return replace(blank, reason="it did not end in time")
         return replace(blank, **{name: getattr(end, name) for name in COPIED_FIELDS})
+
+    async def circumstances(self, gate: Gate, at: GateContext) -> Circumstances | None:
+        """Only what the caller says, for nothing is looked at."""
+        return describe_circumstances(gate, at) if may_reuse_pass(gate) else None
 
     def _next(self, command: str) -> ScriptedEnding | None:
         ends = self._script.get(command, [])
@@ -98,8 +91,3 @@ class ScriptedGates:
 
 COPIED_FIELDS = tuple(name for name in ScriptedEnding.__struct_fields__ if name not in ("released", "prints"))
 """What a run takes over from how it was told to end."""
-
-
-async def _gate_circumstances(gate: Gate, at: GateContext) -> Circumstances | None:
-    """Only what the caller says, for nothing is looked at."""
-    return describe_circumstances(gate, at) if may_reuse_pass(gate) else None

@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final
 from weakref import WeakValueDictionary
@@ -44,28 +44,6 @@ RERUN_LIMIT_S: Final = 60.0
 PARALLEL_GATES: Final = max(1, min(4, os.cpu_count() or 1))
 """Gates that run in parallel."""
 
-TreeDigestReader = Callable[[str, Mapping[str, str]], Awaitable[str]]
-"""Takes a project and the session's environment; see `Workspace.fingerprint` in `ports`."""
-SingleGateRunner = Callable[[Gate, GateContext, float], Awaitable[GateRun]]
-"""Runs a gate once, within this many seconds."""
-CircumstancesLookup = Callable[[Gate, GateContext], Awaitable[Circumstances | None]]
-"""Returns what a pass depends on; None where it must not be remembered."""
-
-
-class BatchDependencies(Struct, frozen=True, kw_only=True):
-    """What a batch needs.
-
-    `look` reads the current tree digest, `touched` tells whether anything was written since a time (see
-    `Workspace` in `ports`); without them, the tree counts as unchanged. `copied` runs a gate in a copy.
-    """
-
-    once: SingleGateRunner
-    key: CircumstancesLookup
-    memory: GateMemory
-    look: TreeDigestReader | None = None
-    touched: Callable[[str, Mapping[str, str], float], Awaitable[bool]] | None = None
-    copied: SingleGateRunner | None = None
-
 
 class _FinishedRun(Struct, frozen=True):
     """A run, and what it depended on when it began."""
@@ -78,41 +56,11 @@ class _FinishedRun(Struct, frozen=True):
         return self.run.outcome is Outcome.PASSED and not self.run.cached
 
 
-class GateBatchRunner:
-    """Runs batches, one at a time for each project."""
-
-    def __init__(self, hands: BatchDependencies) -> None:
-        self._hands = hands
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-
-    async def run(
-        self,
-        gates: Sequence[Gate],
-        at: GateContext,
-        seconds: float,
-        progress: GateProgressCallback | None = None,
-    ) -> tuple[GateRun, ...]:
-        """Run gates after earlier batches of the same project; results are in the order of `gates`."""
-        if not gates:
-            return ()
-        batch = _Batch(self._hands, at, seconds, progress)
-        turn = self._turns.setdefault(at.project, asyncio.Lock())
-        try:
-            async with asyncio.timeout(max(map(batch.limit, gates))):
-                await turn.acquire()
-        except TimeoutError:
-            return tuple([await batch.told(gate, batch.late) for gate in gates])
-        try:
-            return await batch.run(gates)
-        finally:
-            turn.release()
-
-
 class _Batch:
     def __init__(
-        self, hands: BatchDependencies, at: GateContext, seconds: float, progress: GateProgressCallback | None
+        self, gates: ProjectGates, at: GateContext, seconds: float, progress: GateProgressCallback | None
     ) -> None:
-        self._hands = hands
+        self._gates = gates
         self._at = at
         self._seconds = seconds
         self._progress = progress
@@ -153,7 +101,7 @@ class _Batch:
 
         async def one(gate: Gate) -> _FinishedRun:
             async with room:
-                key = await self._hands.key(gate, self._at)
+                key = await self._gates.circumstances(gate, self._at)
                 return _FinishedRun(await self.told(gate, partial(self._one, key)), key)
 
         async with asyncio.TaskGroup() as group:
@@ -162,28 +110,28 @@ class _Batch:
 
     async def _one(self, key: Circumstances | None, gate: Gate) -> GateRun:
         """Reuse a gate's pass, else run the gate in the time that waiting has left."""
-        if key and (known := self._hands.memory.recall(key, gate)):
+        if key and (known := self._gates.memory.recall(key, gate)):
             return known
         left = self.limit(gate) - (self._begun - self._asked)
         run = await self._tried(gate, left) if left > 0 else await self.late(gate)
-        return self._hands.memory.weigh(key, run) if key else run
+        return self._gates.memory.weigh(key, run) if key else run
 
     async def _tried(self, gate: Gate, seconds: float) -> GateRun:
         """Run a gate, and rerun it once if it failed and may pass."""
         until = self._clock() + seconds
-        first = await self._hands.once(gate, self._at, seconds)
+        first = await self._gates.once(gate, self._at, seconds)
         if not _may_rerun(first) or until - self._clock() <= first.seconds:
             return first
         moved = await self._has_moved()
-        if not moved and not self._hands.memory.was_flaky(gate, self._at.project):
+        if not moved and not self._gates.memory.was_flaky(gate, self._at.project):
             return first
-        second = await self._hands.once(gate, self._at, until - self._clock())
+        second = await self._gates.once(gate, self._at, until - self._clock())
         return combine_reruns(first, second, flaky=not moved)
 
     async def _has_moved(self) -> bool:
         """Whether the files differ from those at which the batch was asked for."""
-        at, look = self._at, self._hands.look
-        return look is not None and await look(at.project, at.environment) != at.tree
+        at, workspace = self._at, self._gates.workspace
+        return workspace is not None and await workspace.fingerprint(at.project, at.environment) != at.tree
 
     async def _kept(self, ended: Sequence[_FinishedRun], since: float) -> list[GateRun]:
         """Check whether the tree changed during runs that passed; if not, remember the passes.
@@ -198,23 +146,30 @@ class _Batch:
         if await self._was_touched(since):
             runs = [await self._repeated_in_copy(one) for one in ended]
         for one, run in zip(ended, runs, strict=True):
-            if one.passed_now and one.key and one.key == await self._hands.key(run.gate, self._at):
-                self._hands.memory.keep(one.key, run)
+            if one.passed_now and one.key and one.key == await self._gates.circumstances(run.gate, self._at):
+                self._gates.memory.keep(one.key, run)
         return runs
 
     async def _was_touched(self, since: float) -> bool:
-        at, touched = self._at, self._hands.touched
-        if touched is None or not at.base.snapshot:
+        at, workspace = self._at, self._gates.workspace
+        if workspace is None or not at.base.snapshot:
             return False
-        return await touched(at.project, at.environment, since)
+        return await workspace.touched(at.project, at.environment, since)
 
     async def _repeated_in_copy(self, one: _FinishedRun) -> GateRun:
-        """Run what passed once more in a copy; where that is impossible or fails, files moved."""
+        """Run what passed once more in a copy, whose place only the gate knows; else files moved."""
         left = self._asked + self.limit(one.run.gate) - self._clock()
-        if not one.passed_now or self._hands.copied is None or one.run.gate.kind in REMOTE_GATE_KINDS:
+        at, workspace = self._at, self._gates.workspace
+        if not one.passed_now or workspace is None or one.run.gate.kind in REMOTE_GATE_KINDS:
             return one.run
-        again = await self._hands.copied(one.run.gate, self._at, left) if left > 0 else None
-        return one.run if again and again.outcome is Outcome.PASSED else replace(one.run, moved=True)
+        if left > 0:
+            async with scratch_folder("copy") as folder:
+                copy = await workspace.copy(at.base, at.project, at.environment, CopyVersion.NOW, folder)
+                place = GateContext(project=copy.project, tree="", environment=copy.environment, hear=at.hear)
+                again = None if copy.unseen else await run_gate_once(one.run.gate, place, left)
+            if again and again.outcome is Outcome.PASSED:
+                return one.run
+        return replace(one.run, moved=True)
 
 
 def _may_rerun(run: GateRun) -> bool:
@@ -241,7 +196,7 @@ def combine_reruns(first: GateRun, second: GateRun, *, flaky: bool = True) -> Ga
 
 
 class ProjectGates:
-    """Implements `GateRunner`."""
+    """Implements `GateRunner`: runs batches, one at a time for each project."""
 
     def __init__(
         self,
@@ -250,16 +205,8 @@ class ProjectGates:
         code_host: RemoteGates | None = None,
     ) -> None:
         """`workspace` tells what moves while gates run; without it, the files count as unchanged."""
-        self._code_host, self._workspace = code_host, workspace
-        hands = BatchDependencies(
-            once=self._once,
-            key=_pass_circumstances,
-            memory=memory or GateMemory(),
-            look=workspace.fingerprint if workspace else None,
-            touched=workspace.touched if workspace else None,
-            copied=self._in_copy,
-        )
-        self._batches = GateBatchRunner(hands)
+        self.memory, self.workspace, self._code_host = memory or GateMemory(), workspace, code_host
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def run(
         self,
@@ -268,21 +215,23 @@ class ProjectGates:
         seconds: float,
         progress: GateProgressCallback | None = None,
     ) -> tuple[GateRun, ...]:
-        return await self._batches.run(gates, at, seconds, progress)
+        """Run gates after earlier batches of the same project; results are in the order of `gates`."""
+        if not gates:
+            return ()
+        batch = _Batch(self, at, seconds, progress)
+        turn = self._turns.setdefault(at.project, asyncio.Lock())
+        try:
+            async with asyncio.timeout(max(map(batch.limit, gates))):
+                await turn.acquire()
+        except TimeoutError:
+            return tuple([await batch.told(gate, batch.late) for gate in gates])
+        try:
+            return await batch.run(gates)
+        finally:
+            turn.release()
 
-    async def _in_copy(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:
-        """Run a gate on a copy of today's files, of which nothing but the gate itself knows the place."""
-        unable = GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=at.tree)
-        if self._workspace is None:
-            return unable
-        async with scratch_folder("copy") as folder:
-            copy = await self._workspace.copy(at.base, at.project, at.environment, CopyVersion.NOW, folder)
-            if copy.unseen:
-                return unable
-            place = GateContext(project=copy.project, tree="", environment=copy.environment, hear=at.hear)
-            return await run_gate_once(gate, place, seconds)
-
-    async def _once(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:
+    async def once(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:
+        """Run a gate once, or ask the code host."""
         if gate.kind not in REMOTE_GATE_KINDS:
             return await run_gate_once(gate, at, seconds)
         if self._code_host is None:
@@ -290,9 +239,8 @@ class ProjectGates:
             return GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=at.tree, reason=reason)
         return await self._code_host.run(gate, at, seconds)
 
-
-async def _pass_circumstances(gate: Gate, at: GateContext) -> Circumstances | None:
-    """Compute what a pass depends on, in a thread because it reads many files."""
-    if not may_reuse_pass(gate):
-        return None
-    return describe_circumstances(gate, at, await asyncio.to_thread(digest_run_environment, gate, at))
+    async def circumstances(self, gate: Gate, at: GateContext) -> Circumstances | None:
+        """Compute what a pass depends on, in a thread because it reads many files; None: remember none."""
+        if not may_reuse_pass(gate):
+            return None
+        return describe_circumstances(gate, at, await asyncio.to_thread(digest_run_environment, gate, at))

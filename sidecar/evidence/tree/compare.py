@@ -32,6 +32,7 @@ from sidecar.kernel.evidence import (
     ProjectChanges,
     decode_file_content,
 )
+from sidecar.platform.apply import LINK_MODE
 from sidecar.platform.git import Git, decode_git_text, encode_path, git_blob_name, split_at_nul
 
 FILES: Final = 2_000
@@ -40,10 +41,6 @@ NAMED: Final = 50_000
 """Changed files that are listed."""
 TOO_MANY_FILES: Final = f"more than {FILES:,} files changed"
 DIFF_COMMAND: Final = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv")
-
-
-LINK_MODE: Final = "120000"
-"""How git calls a symbolic link."""
 
 
 class _FileVersion(Struct, frozen=True):

@@ -268,8 +268,7 @@ async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None
     commit, branch = about.get("oid", ""), about.get("head", "")
     uncommitted = [line for line in lines if not line.startswith("#")]
     refs, commits = await _read_refs(ground.git), await _count_commits(ground.git, base)
-    behind = _behind(ground.remotes, commit, refs or {})
-    old = await _refs_at(ground.git, base) if refs and commits else {}
+    old = await _named_refs(ground.git, f"--merged={base}", HEADS) if refs and commits else {}
     return RepositoryState(
         head="" if commit == "(initial)" else commit,
         branch="" if branch == "(detached)" else branch,
@@ -282,11 +281,8 @@ async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None
         branches=None if refs is None else tuple(_below(HEADS, refs)),
         tags=None if refs is None else tuple(_below(TAGS, refs)),
         old_branches=tuple(_below(HEADS, old)),
-        old_tags=tuple(_below(TAGS, old)),
         unpushed=_unpushed(refs or {}) if ground.remotes else (),
-        behind=tuple(behind),
-        on_remote=len(behind) < len(ground.remotes),
-        merging=Path(f"{ground.index}").with_name("MERGE_HEAD").exists(),
+        on_remote=commit in _below(REMOTES, refs or {}).values(),
     )
 
 
@@ -302,11 +298,6 @@ async def _read_refs(git: Git) -> dict[str, str] | None:
     return refs if len(refs) <= NAMED_REFS else None
 
 
-async def _refs_at(git: Git, commit: str) -> dict[str, str]:
-    """Return the branches and tags of this commit and of those before it."""
-    return await _named_refs(git, f"--merged={commit}", HEADS, TAGS)
-
-
 async def _named_refs(git: Git, *words: str) -> dict[str, str]:
     said = await git.told("for-each-ref", "--format=%(refname) %(objectname)", *words)
     return dict(line.rsplit(" ", 1) for line in decode_git_text(said).splitlines())
@@ -319,11 +310,6 @@ def _below(folder: str, refs: dict[str, str]) -> dict[str, str]:
 def _unpushed(refs: dict[str, str]) -> tuple[str, ...]:
     there = {(name.partition("/")[2], at) for name, at in _below(REMOTES, refs).items()}
     return tuple(name for name, at in _below(HEADS, refs).items() if (name, at) not in there)
-
-
-def _behind(remotes: tuple[str, ...], commit: str, refs: dict[str, str]) -> list[str]:
-    having = [name for name, at in _below(REMOTES, refs).items() if at == commit]
-    return [remote for remote in remotes if not any(name.startswith(f"{remote}/") for name in having)]
 
 
 async def read_head_commit(git: Git) -> str:
