@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
 from sidecar.kernel.errors import BadInputError, CommandRefusal
+from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.journal import find_ready_tasks
 from sidecar.kernel.log import RunIterationBegan, RunIterationEnded
 from sidecar.kernel.runs import (
@@ -163,7 +164,7 @@ class AgentLoop:
                 project=asked.project,
                 goal=now.condition,
                 most=self._allowed,
-                resumed=policy.resumes_goal(asked, before),
+                resumed=not policy.sets_new_goal(asked, before),
                 minutes=round(now.seconds_left / 60),
                 jobs=asked.jobs,
             )
@@ -179,7 +180,7 @@ class AgentLoop:
             await self._completed(0, before, await self._crew.overseer.look())
         ended: RunFinished | None = None
         try:
-            while ended is None or (self._at_work and policy.lets_others_finish(ended)):
+            while ended is None or (self._at_work and ended.outcome == GoalStatus.PAUSED):
                 while ended is None and len(self._at_work) < max(1, self._asked.jobs):
                     if (begun := await self._begin()) is None:
                         break
@@ -195,12 +196,8 @@ class AgentLoop:
 
     async def _next_ends(self) -> list[asyncio.Task[RunFinished | None]]:
         """Wait until an agent's iteration ends; where several may work, also look around now and then."""
-        beats = [asyncio.ensure_future(self._crew.clock.pause(BEAT_SECONDS))] if self._jobs else []
-        try:
-            await asyncio.wait((*self._at_work, *beats), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for beat in beats:
-                beat.cancel()
+        seconds = BEAT_SECONDS if self._jobs else None
+        await asyncio.wait(self._at_work, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         if self._jobs and self._at_work:
             await self._crew.overseer.workers(self._claims_change("renew"))
         return [task for task in self._at_work if task.done()]
@@ -283,11 +280,13 @@ class AgentLoop:
             "after_iteration", it.number, decision=ruled.decision, reason=ruled.reason
         )
         self._failures = self._failures + 1 if trouble else 0
-        return (
-            policy.run_end_after_stop(ruled, now, self._allowed, self._count)
-            or policy.run_end_after_failure(trouble, self._failures, self._count)
-            or (policy.paused_run_end(self._asked.session, self._count) if self._pausing else None)
-        )
+        if (over := policy.run_end_after_stop(ruled, now, self._allowed, self._count)) is not None:
+            return over
+        if self._failures == policy.MAX_AGENT_FAILURES:
+            detail = f"{self._failures} agents in a row failed, the last one so: {trouble}"
+            return policy.run_ended("agent-failed", detail, self._count)
+        detail = f"as you wanted; go on with it: --session {self._asked.session}"
+        return policy.run_ended("paused", detail, self._count) if self._pausing else None
 
     async def _agent(self, it: _Iteration) -> AgentResult:
         """Start a fresh agent and wait until it rests."""
@@ -329,7 +328,6 @@ class AgentLoop:
         began, rest = crew.clock.now(), AgentResult()
         output = AgentOutput(
             self._mask,
-            crew.clock.now,
             lambda line: crew.tell(AgentPrinted(iteration=it.number, text=line)),
             lambda line: crew.hear(line, it.number),
         )

@@ -49,35 +49,23 @@ class UserHooks:
         self._seconds = seconds
 
     async def run(self, name: str, facts: Mapping[str, str], tell: Callable[[HookRan], None]) -> str:
-        commands: list[str | TimedHook] = [command for one in self._hooks for command in getattr(one, name)]
-        printed = [
-            await self._one(name, command.run, command.seconds, facts, tell)
-            if isinstance(command, TimedHook)
-            else await self._one(name, command, self._seconds, facts, tell)
-            for command in commands
-        ]
-        return truncate_middle("\n".join(filter(None, printed)), PRINTED_LIMIT)
-
-    async def _one(
-        self,
-        name: str,
-        command: str,
-        seconds: float,
-        facts: Mapping[str, str],
-        tell: Callable[[HookRan], None],
-    ) -> str:
         variables = {
             f"SUPERVISOR_RUN_{fact.upper()}": _variable_value(value) for fact, value in facts.items()
         }
-        ended = await processes.run_process(
-            command,
-            cwd=facts["project"],
-            environment={**self._environment, **variables},
-            seconds=seconds,
-            keep=HOOK_OUTPUT_KEPT,
-        )
-        tell(HookRan(name=name, command=self._mask(command), exit_code=ended.exit_code, trouble=ended.reason))
-        return self._mask(strip_control_codes(ended.output.decode("utf-8", "replace")).strip())
+        printed = []
+        for hook in (hook for one in self._hooks for hook in getattr(one, name)):
+            timed = hook if isinstance(hook, TimedHook) else TimedHook(run=hook, seconds=self._seconds)
+            ended = await processes.run_process(
+                timed.run,
+                cwd=facts["project"],
+                environment={**self._environment, **variables},
+                seconds=timed.seconds,
+                keep=HOOK_OUTPUT_KEPT,
+            )
+            command = self._mask(timed.run)
+            tell(HookRan(name=name, command=command, exit_code=ended.exit_code, trouble=ended.reason))
+            printed.append(self._mask(strip_control_codes(ended.output.decode("utf-8", "replace")).strip()))
+        return truncate_middle("\n".join(filter(None, printed)), PRINTED_LIMIT)
 
 
 def _variable_value(text: str) -> str:
@@ -95,14 +83,15 @@ class IterationCommits:
 
     async def commit(self, message: str) -> str:
         """Commit all that changed and is not ignored; return why that failed, "" where it did not."""
-        for arguments in (("add", "--all"), ("diff", "--cached", "--quiet")):
-            done = await self._git(*arguments)
-            if done.exit_code == 0 and arguments[0] == "diff":
-                return ""  # nothing changed
-            if done.exit_code != 0 and (arguments[0] == "add" or done.exit_code != 1):
-                return _failure(done)
-        done = await self._git("commit", "--quiet", "--message", message)
-        return "" if done.exit_code == 0 else _failure(done)
+        done = await self._git("add", "--all")
+        if done.exit_code == 0:
+            done = await self._git("diff", "--cached", "--quiet")
+            if done.exit_code == 1:  # something changed
+                done = await self._git("commit", "--quiet", "--message", message)
+        if done.exit_code == 0:
+            return ""
+        said = done.output.decode("utf-8", "replace").strip()
+        return one_printable_line(done.reason or said or f"git ended with exit code {done.exit_code}")
 
     async def _git(self, *arguments: str) -> processes.ProcessResult:
         if not (program := processes.find_program("git", self._environment, self._project)):
@@ -111,11 +100,6 @@ class IterationCommits:
         return await processes.run_process(
             (program, *arguments), cwd=self._project, environment=self._environment, seconds=COMMIT_SECONDS
         )
-
-
-def _failure(done: processes.ProcessResult) -> str:
-    said = done.output.decode("utf-8", "replace").strip()
-    return one_printable_line(done.reason or said or f"git ended with exit code {done.exit_code}")
 
 
 # --- Lock: one run of a session at a time -------------------------------------------------------------------

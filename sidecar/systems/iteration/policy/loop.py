@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Final, Literal
 
 from msgspec.structs import replace
@@ -66,7 +65,7 @@ def opening_orders(asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
     if not asked.goal.condition and (asked.goal.checks or asked.goal.max_seconds):
         raise CommandRefusal("--check and --max-minutes belong to a goal: type --goal too")
     if (
-        not _sets_new_goal(asked, now)
+        not sets_new_goal(asked, now)
         and now.status in CONTINUABLE_STATUSES
         and next_agent_number(now) > agent_limit(asked, now)
     ):
@@ -75,72 +74,42 @@ def opening_orders(asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
             f"({next_agent_number(now) - 1} of {agent_limit(asked, now)}). "
             "To go on type a greater --max-iterations, or another --goal"
         )
-    retry = (
-        (Order(name="retry", number=max(asked.most - 1, MIN_CONTINUATIONS)),)
-        if asked.most is not None
-        else ()
-    )
-    entering = (
-        (goal_order(asked.goal),) if _sets_new_goal(asked, now) else OPENING_BY_STATUS[now.status](asked, now)
-    )
-    return (*retry, *entering)
+    entering = (goal_order(asked.goal),) if sets_new_goal(asked, now) else _go_on(asked, now)
+    if asked.most is None:
+        return entering
+    return (Order(name="retry", number=max(asked.most - 1, MIN_CONTINUATIONS)), *entering)
 
 
-def resumes_goal(asked: RunRequest, now: RunStatus) -> bool:
-    """Whether the existing goal continues; raises CommandRefusal."""
-    return not _sets_new_goal(asked, now)
-
-
-def _sets_new_goal(asked: RunRequest, now: RunStatus) -> bool:
-    """Whether the goal is set, for the first time or anew."""
+def sets_new_goal(asked: RunRequest, now: RunStatus) -> bool:
+    """Whether the goal is set, for the first time or anew; else the existing one continues."""
     goal = asked.goal
     same = goal.condition.split() == now.condition.split() and goal.checks == now.checks
     kept = same and goal.max_seconds == now.max_seconds and now.status in CONTINUABLE_STATUSES
     return bool(goal.condition) and not kept
 
 
-def _check_time_left(_asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
+def _go_on(asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
+    """Return what is typed to continue the goal; a greater budget, typed before, made it active again."""
+    if now.status is GoalStatus.EXHAUSTED:
+        if asked.most is None or asked.most - 1 <= now.continuations or now.seconds_left <= 0:
+            raise CommandRefusal(
+                f"the budget is spent ({now.continuations} of {now.budget} continuations; "
+                f"{now.last_reason}). To go on type a greater --max-iterations, or set the goal again with "
+                "--goal"
+            )
+        return ()
+    if now.status not in CONTINUABLE_STATUSES:
+        said = f"the goal of this session is {now.status}" if now.status else "this session has no goal"
+        raise CommandRefusal(f'{said}. Set one: --goal "all tests pass"')
     if now.seconds_left <= 0:
         raise CommandRefusal("the time of this goal is spent. Set it again to go on: --goal, --max-minutes")
-    return ()
-
-
-def _resume_commands(asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
-    return (*_check_time_left(asked, now), Order(name="goal", word="resume"))
-
-
-def _check_budget_raised(asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
-    """Accept a goal that a greater budget, typed before, made active again."""
-    if asked.most is None or asked.most - 1 <= now.continuations or now.seconds_left <= 0:
-        raise CommandRefusal(
-            f"the budget is spent ({now.continuations} of {now.budget} continuations; {now.last_reason}). "
-            "To go on type a greater --max-iterations, or set the goal again with --goal"
-        )
-    return ()
-
-
-def _refuse_ended_goal(_asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
-    said = f"the goal of this session is {now.status}" if now.status else "this session has no goal"
-    raise CommandRefusal(f'{said}. Set one: --goal "all tests pass"')
+    return () if now.status is GoalStatus.ACTIVE else (Order(name="goal", word="resume"),)
 
 
 CONTINUABLE_STATUSES: Final = frozenset(
     {GoalStatus.ACTIVE, GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED}
 )
 """Statuses in which the same goal, typed again, continues; after any other it is set anew."""
-
-OPENING_BY_STATUS: Final[dict[GoalStatus | None, Callable[[RunRequest, RunStatus], tuple[Order, ...]]]] = {
-    GoalStatus.ACTIVE: _check_time_left,
-    GoalStatus.PAUSED: _resume_commands,
-    GoalStatus.STALLED: _resume_commands,
-    GoalStatus.UNVERIFIED: _resume_commands,
-    GoalStatus.EXHAUSTED: _check_budget_raised,
-    GoalStatus.ACHIEVED: _refuse_ended_goal,
-    GoalStatus.COMPLETED: _refuse_ended_goal,
-    GoalStatus.IMPOSSIBLE: _refuse_ended_goal,
-    GoalStatus.CLEARED: _refuse_ended_goal,
-    None: _refuse_ended_goal,
-}
 
 
 def judge_warning(now: RunStatus) -> str:
@@ -198,25 +167,6 @@ def run_ended(outcome: RunOutcome, detail: str, count: int) -> RunFinished:
     """Return an end at which the goal is not achieved. `count`: agents of this call."""
     code = ExitCode.NOT_ACHIEVED.value
     return RunFinished(outcome=outcome, detail=detail, exit_code=code, iterations=count)
-
-
-def run_end_after_failure(trouble: str, failures: int, count: int) -> RunFinished | None:
-    """Return the end of the run after `failures` failing agents in a row; None where it continues."""
-    if failures < MAX_AGENT_FAILURES:
-        return None
-    detail = f"{failures} agents in a row failed, the last one so: {trouble}"
-    return run_ended("agent-failed", detail, count)
-
-
-def paused_run_end(session: str, count: int) -> RunFinished:
-    """Return the end of a run whose user wanted it to pause after an iteration."""
-    detail = f"as you wanted; go on with it: --session {session}"
-    return run_ended("paused", detail, count)
-
-
-def lets_others_finish(ended: RunFinished) -> bool:
-    """Whether agents that are still at work may finish, and be judged, though the run ends so."""
-    return ended.outcome == GoalStatus.PAUSED.value
 
 
 def moved_tasks(before: Journal, now: Journal) -> tuple[str, ...]:
