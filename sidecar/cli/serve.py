@@ -83,8 +83,7 @@ def mcp(form: str | None, session: str) -> None:
 def _print_config(form: str, session: str) -> None:
     from sidecar.cli.goal import refuse_agents  # noqa: PLC0415 - as above
     from sidecar.cli.link import call_sidecar  # noqa: PLC0415 - as above
-    from sidecar.hosts.ports import McpAccess  # noqa: PLC0415 - as above
-    from sidecar.servers.mcp.door import AccessRequest  # noqa: PLC0415 - as above
+    from sidecar.hosts.ports import AccessRequest, McpAccess  # noqa: PLC0415 - as above
     from sidecar.systems.supervision.people import SessionReport, SessionSelector  # noqa: PLC0415 - hosts start the other way
 
     refuse_agents()  # the token would give an agent access to other sessions

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 
 from sidecar.hosts.shared import OPENCODE
 from sidecar.hosts.unrecorded import HOST as MARKER
@@ -79,6 +79,20 @@ class Transcripts(Protocol):
 
         False for a host that reports such prompts itself.
         """
+
+
+Name = Annotated[str, Meta(max_length=500)]
+
+
+class AccessRequest(Struct, frozen=True):
+    """The session for which an address is requested; any session if both names are empty.
+
+    `worker`: the iteration of one of several agents at work, else 0.
+    """
+
+    host: Name = ""
+    session: Name = ""
+    worker: int = 0
 
 
 class McpAccess(Struct, frozen=True):

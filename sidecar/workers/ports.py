@@ -108,13 +108,8 @@ class CountedWorkers:
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
         self.tokens = 0
-        self.known_cents = 0.0
-        self._priced = True
-
-    @property
-    def cents(self) -> float | None:
+        self.cents: float | None = 0.0
         """What all took, None where a price is unknown."""
-        return self.known_cents if self._priced else None
 
     async def run(self, task: WorkerTask[A], settings: Settings, hear: Callable[[str], None]) -> WorkerRun[A]:
         try:
@@ -127,5 +122,5 @@ class CountedWorkers:
 
     def _add(self, tokens: int, cents: float | None) -> None:
         self.tokens += tokens
-        self.known_cents += cents or 0.0
-        self._priced = self._priced and (cents is not None or not tokens)
+        unpriced = self.cents is None or (cents is None and tokens)
+        self.cents = None if unpriced else (self.cents or 0.0) + (cents or 0.0)

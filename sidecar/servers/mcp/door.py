@@ -17,12 +17,12 @@ import socket
 from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Raw, Struct
 
-from sidecar.hosts.ports import McpAccess
+from sidecar.hosts.ports import AccessRequest, McpAccess
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.ports import FileWatcher
@@ -155,20 +155,7 @@ def _build_speaker(toolbox: Callable[[], Toolbox], control: SidecarControl) -> M
 # --- over HTTP ----------------------------------------------------------------------------------------------
 
 
-Name = Annotated[str, Meta(max_length=500)]
-
 log = logging.getLogger(__name__)
-
-
-class AccessRequest(Struct, frozen=True):
-    """The session for which an address is requested; any session if both names are empty.
-
-    `worker`: the iteration of one of several agents at work, else 0.
-    """
-
-    host: Name = ""
-    session: Name = ""
-    worker: int = 0
 
 
 class McpHttpEndpoint:

@@ -85,7 +85,8 @@ class AgentLoop:
         self._crew = crew
         self._asked = asked
         self._allowed = 0
-        self._count = 0
+        self.count = 0
+        """How many agents were started so far."""
         self._number = 0
         self._failures = 0
         self._feedback = ""
@@ -104,11 +105,6 @@ class AgentLoop:
         self._pausing = not self._pausing
         return self._pausing
 
-    @property
-    def count(self) -> int:
-        """How many agents were started so far."""
-        return self._count
-
     async def run(self) -> RunFinished:
         """Run agents until the run is over. Raises BadInputError, OSError where it cannot begin."""
         await self._open()
@@ -119,9 +115,9 @@ class AgentLoop:
             try:
                 ended = await self._work()
             except InTheWayError as error:
-                ended = policy.run_ended("waiting", self._mask(str(error)), self._count)
+                ended = policy.run_ended("waiting", self._mask(str(error)), self.count)
             except (OSError, BadInputError) as error:
-                ended = policy.run_ended("broken", self._mask(str(error)), self._count)
+                ended = policy.run_ended("broken", self._mask(str(error)), self.count)
             outcome = ended.outcome
         finally:
             keeping_up.cancel()
@@ -229,11 +225,11 @@ class AgentLoop:
         if self._jobs and started is None:
             return None
         before = await crew.overseer.look(iterate=not self._jobs)
-        self._count += 1
+        self.count += 1
         ready_tasks = (started.task,) if started else find_ready_tasks(before.journal)
         task = ready_tasks[0].content if ready_tasks and ready_tasks[0] else ""
         crew.tell(IterationStarted(iteration=number, most=self._allowed, task=task))
-        return _Iteration(number, before, printed, started, task, f"{crew.clock.now():.6f}-{self._count}")
+        return _Iteration(number, before, printed, started, task, f"{crew.clock.now():.6f}-{self.count}")
 
     async def _iteration(self, it: _Iteration) -> RunFinished | None:
         """Run one agent and have its stop judged; return the end of the run, None where it continues."""
@@ -242,7 +238,7 @@ class AgentLoop:
         if trouble:
             await self._hooks("on_error", it.number, error=trouble)
         if rest.unusable:
-            return policy.run_ended("agent-failed", trouble, self._count)
+            return policy.run_ended("agent-failed", trouble, self.count)
         async with self._judging:
             return await self._judged(it, rest, trouble)
 
@@ -280,13 +276,13 @@ class AgentLoop:
             "after_iteration", it.number, decision=ruled.decision, reason=ruled.reason
         )
         self._failures = self._failures + 1 if trouble else 0
-        if (over := policy.run_end_after_stop(ruled, now, self._allowed, self._count)) is not None:
+        if (over := policy.run_end_after_stop(ruled, now, self._allowed, self.count)) is not None:
             return over
         if self._failures == policy.MAX_AGENT_FAILURES:
             detail = f"{self._failures} agents in a row failed, the last one so: {trouble}"
-            return policy.run_ended("agent-failed", detail, self._count)
+            return policy.run_ended("agent-failed", detail, self.count)
         detail = f"as you wanted; go on with it: --session {self._asked.session}"
-        return policy.run_ended("paused", detail, self._count) if self._pausing else None
+        return policy.run_ended("paused", detail, self.count) if self._pausing else None
 
     async def _agent(self, it: _Iteration) -> AgentResult:
         """Start a fresh agent and wait until it rests."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
-from sidecar.hosts.ports import HookCall, McpAccess
+from sidecar.hosts.ports import AccessRequest, HookCall, McpAccess
 from sidecar.hosts.unrecorded import RunBegunEvent, RunEndedEvent, RunEvent, RunStoppedEvent, RunTypedEvent
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
@@ -48,14 +48,6 @@ RESTARTS_LIMIT: Final = 20
 """How often a lost sidecar is started again while agents work."""
 
 T = TypeVar("T")
-
-
-class McpAccessParams(Struct, frozen=True):
-    """Parameters of the sidecar's method `mcp_access`: whose tools are requested."""
-
-    session: str
-    worker: int = 0
-    host: str = RUN_HOST
 
 
 class SidecarOverseer:
@@ -95,7 +87,7 @@ class SidecarOverseer:
         await self._tell(RunEndedEvent(session=self._session, project=self._project, why=why), Raw)
 
     async def access(self, worker: int = 0) -> McpAccess:
-        return await self._ask("mcp_access", McpAccessParams(self._session, worker), McpAccess)
+        return await self._ask("mcp_access", AccessRequest(RUN_HOST, self._session, worker), McpAccess)
 
     async def workers(self, change: WorkerChange) -> StartedWorker | None:
         return (await self._ask("run_workers", change, WorkerAnswer)).started

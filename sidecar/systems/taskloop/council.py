@@ -2,8 +2,7 @@
 
 Each worker is in a copy of its own of the project, with its history; what it writes there is dropped. No text
 of one member reaches another. One that fails is left out with the reason; a decision needs three. With
-`loop.max_cents`, a member begins only if its estimate fits into what is left beside those at work. Where no
-price is known, what others have cost by their own word counts alone.
+`loop.max_cents`, a council of workers begins only if its estimate fits into what is left.
 """
 
 from __future__ import annotations
@@ -103,8 +102,7 @@ class LoopCouncils:
 
     def estimate(self, session: Session, model: str = "") -> CouncilEstimate:
         """Say what a council may cost, before it is held; see `meet`."""
-        tasks = self._tasks(session, self.open_council(session), model).values()
-        return estimate_council([(task.prompt, task.model) for task in tasks], self._states.settings())
+        return _estimate(self._tasks(session, self.open_council(session), model), self._states.settings())
 
     async def meet(self, session: Session, tell: Tell, model: str = "") -> CouncilMeeting:
         """Hold a council of workers, and go on with what it decides. Cancelling ends every member.
@@ -113,18 +111,26 @@ class LoopCouncils:
         """
         self._states.check_free(session.key)
         loop, settings = self.open_council(session), self._states.settings()
-        workers, most = CountedWorkers(self._services.workers), settings.loop.max_cents
+        tasks = self._tasks(session, loop, model)
+        if (most := settings.loop.max_cents) is not None:
+            left, cents = most - (loop.spent_cents or 0.0), _estimate(tasks, settings).cents or 0.0
+            if left <= 0 or cents > left:
+                why = (
+                    f"not begun: a council costs about {cents:.1f} cents, and {max(0.0, left):g} may be spent"
+                )
+                return CouncilMeeting(decision=None, left_out=tuple((member, why) for member in tasks))
         workspace, environment = self._services.shared.workspace, self._states.environment(session)
         meeting = _Meeting(
-            most=None if most is None else max(0.0, most - (loop.spent_cents or 0.0)),
             settings=settings,
-            workers=workers,
+            workers=CountedWorkers(self._services.workers),
             copies=ProjectCopies(workspace, session.project, environment),
             mask=self._services.gates.mask(session),
             tell=tell,
             places=asyncio.Semaphore(settings.workers.parallel),
         )
-        ended = await meeting.hear_all(self._tasks(session, loop, model))
+        async with asyncio.TaskGroup() as group:
+            asked = {member: group.create_task(meeting.ask(member, task)) for member, task in tasks.items()}
+        ended, workers = {member: one.result() for member, one in asked.items()}, meeting.workers
         loop = record_tokens(self._states.of(session.key), workers.tokens, 0, workers.cents)
         proposals = tuple(one for one in ended.values() if isinstance(one, CouncilProposal))
         if len(proposals) < LEAST_PROPOSALS:
@@ -187,70 +193,38 @@ def missing_members(loop: Loop) -> tuple[CouncilMember, ...]:
     return tuple(member for member in CouncilMember if member not in submitted)
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Meeting:
-    """One council, while its members are at work. `most`: the cents that it may cost, None for no limit."""
+    """One council, while its members are at work.
 
-    most: float | None
+    `places`: as many as may be at work at once, so that a copy is made when it is used.
+    """
+
     settings: Settings
     workers: CountedWorkers
     copies: ProjectCopies
     mask: SecretMask
     tell: Tell
     places: asyncio.Semaphore
-    """As many as may be at work at once, so that a copy is made when it is used."""
-    reserved: float = 0.0
-    failed: int = 0
 
-    async def hear_all(self, tasks: MemberTasks) -> dict[CouncilMember, CouncilProposal | str]:
-        """Return each member's proposal, or why there is none. Without money for a decision none begins."""
-        least = sum(sorted(map(self._estimate, tasks.values()))[:LEAST_PROPOSALS])
-        if self.most is not None and least > self.most:
-            why = f"not begun: a council costs about {least:.1f} cents, and {self.most:g} may be spent"
-            return dict.fromkeys(tasks, why)
-        async with asyncio.TaskGroup() as group:
-            running = {member: group.create_task(self._ask(member, task)) for member, task in tasks.items()}
-        return {member: one.result() for member, one in running.items()}
-
-    async def _ask(self, member: CouncilMember, task: WorkerTask[CouncilAnswer]) -> CouncilProposal | str:
-        async with self.places:
-            expected = self._estimate(task)
-            why = self._reason_against(expected)
-            self.reserved += expected
-            try:
-                if not why:
-                    return await self._work(member, task)
-            except (WorkerError, NoCopyError, OSError) as error:
-                why = f"left out: {error}"
-            finally:
-                self.reserved -= expected
-        self.failed += 1
-        self.tell(member, why)
-        return why
-
-    def _reason_against(self, expected: float) -> str:
-        """Say why a member that is expected to take so many cents may not begin; "" if it may."""
-        if self.failed > len(CouncilMember) - LEAST_PROPOSALS:
-            return "not begun: too many others have failed"
-        if self.most is None:
-            return ""
-        left = self.most - self.workers.known_cents - self.reserved
-        return (
-            f"not begun: {left:.1f} of {self.most:g} cents are left" if left <= 0 or expected > left else ""
-        )
-
-    async def _work(self, member: CouncilMember, task: WorkerTask[CouncilAnswer]) -> CouncilProposal:
-        async with self.copies.open(ROUTE, history=True) as copy:
-            self.tell(member, "works in a copy of the project")
-            own = replace(task, project=copy.project, environment=copy.environment)
-            answer = (await self.workers.run(own, self.settings, log.debug)).answer
-
+    async def ask(self, member: CouncilMember, task: WorkerTask[CouncilAnswer]) -> CouncilProposal | str:
+        """Return a member's proposal, or why there is none."""
+        try:
+            async with self.places, self.copies.open(ROUTE, history=True) as copy:
+                self.tell(member, "works in a copy of the project")
+                own = replace(task, project=copy.project, environment=copy.environment)
+                answer = (await self.workers.run(own, self.settings, log.debug)).answer
+        except (WorkerError, NoCopyError, OSError) as error:
+            why = f"left out: {error}"
+            self.tell(member, why)
+            return why
         self.tell(member, f"proposes, with a confidence of {answer.confidence}")
         said = CouncilProposal(member=member, **asdict(answer))
         return clean_proposal(said, lambda text: self.mask(text.replace(f"{copy.project}/", "")))
 
-    def _estimate(self, task: WorkerTask[CouncilAnswer]) -> float:
-        return estimate_council([(task.prompt, task.model)], self.settings).cents or 0.0
+
+def _estimate(tasks: MemberTasks, settings: Settings) -> CouncilEstimate:
+    return estimate_council([(task.prompt, task.model) for task in tasks.values()], settings)
 
 
 def clean_proposal(said: CouncilProposal, mask: Callable[[str], str]) -> CouncilProposal:

@@ -126,7 +126,7 @@ async def test_five_perspectives_are_asked_alone_and_the_proposals_weighed(room:
     assert [one.member for one in room.loop.proposals] == list(MEMBERS)
     assert met.decision is not None
     assert met.decision.winner is MEMBERS[0]
-    assert "1 of 2 findings name what is there, 3 others" in met.decision.reasons[0]
+    assert "1 of 2 findings name what is there)" in met.decision.reasons[0]
     assert "it prints [masked]" in "".join(met.decision.dissent)
     assert (met.left_out, room.loop.input_tokens) == ((), 1200)
     assert room.loop.spent_cents == pytest.approx(1.0)
@@ -185,21 +185,15 @@ async def test_fewer_than_three_decide_nothing_and_each_reason_is_said(room: Roo
 
 
 @pytest.mark.proves("the loop")
-async def test_money_stops_further_members(room: Room) -> None:
-    """Each is estimated at 6.6 cents and takes 0.2: beside two at work there is no room for a third."""
-    settings: dict[str, Any] = {"models": PRICED, "limits": WorkerSettings(parallel=1)}
+async def test_no_council_begins_that_costs_more_than_is_left(room: Room) -> None:
     councils = await room.councils(models=PRICED)
-    each = councils.estimate(room.session).cents
-    assert each is not None
-    refused = await room.meet(**settings, loop=LoopSettings(max_cents=each * 0.5))
+    cents = councils.estimate(room.session).cents
+    assert cents is not None
+    refused = await room.meet(models=PRICED, loop=LoopSettings(max_cents=cents * 0.9))
     assert "not begun: a council costs about" in refused.left_out[0][1]
     assert room.workers.tasks == []
 
-    enough = LoopSettings(max_cents=each * 0.7)
-    met = await room.meet(models=PRICED, limits=WorkerSettings(parallel=5), loop=enough)
-    assert [member for member, _ in met.left_out] == list(MEMBERS[3:])
-    assert "not begun: " in met.left_out[0][1]
-    await room.meet(**settings, loop=enough)
+    await room.meet(models=PRICED, loop=LoopSettings(max_cents=cents * 1.1))
     assert len(room.loop.proposals) == 5
 
 

@@ -77,30 +77,6 @@ WON: dict[str, tuple[tuple[CouncilProposal, ...], CouncilMember]] = {
     "the surer of two that cite alike": ((MODEST, replace(HALF, confidence=60)), HALF.member),
     "the surer where nobody cites": ((proposal("x"), replace(SURE, member=MEMBERS[3])), MEMBERS[3]),
     "the first member of equal votes": ((replace(MODEST, member=MEMBERS[4]), MODEST), MODEST.member),
-    "the two who point to the same file": (
-        (
-            replace(MODEST, member=MEMBERS[0]),
-            replace(MODEST, member=MEMBERS[3], hypothesis="It is calc.py."),
-            replace(MODEST, member=MEMBERS[4], suggested_fix="Change src/calc.py, line 3."),
-        ),
-        MEMBERS[3],
-    ),
-    "talk that points to the same supports nobody": (
-        (
-            replace(MODEST, member=MEMBERS[1]),
-            replace(MODEST, member=MEMBERS[3], hypothesis="It is `divide`."),
-            replace(SURE, member=MEMBERS[4], hypothesis="It is `divide`."),
-        ),
-        MEMBERS[1],
-    ),
-    "the two who point to the same function": (
-        (
-            replace(MODEST, member=MEMBERS[0]),
-            replace(MODEST, member=MEMBERS[3], hypothesis="It is `divide`."),
-            replace(MODEST, member=MEMBERS[4], suggested_fix="Let divide(0) raise."),
-        ),
-        MEMBERS[3],
-    ),
 }
 
 
@@ -118,19 +94,8 @@ def test_a_decision_keeps_the_reasons_and_the_dissent() -> None:
     assert decision.additional_context == "- src/calc.py:3 divides"
     assert decision.dissent == ("root_cause_analyst (0.04): Something is off.",)
     assert decision.reasons[0] == (
-        "root_cause_analyst: 0.04 (confidence 100, 0 of 1 findings name what is there, "
-        "0 others point to the same)"
+        "root_cause_analyst: 0.04 (confidence 100, 0 of 1 findings name what is there)"
     )
-
-
-def test_a_name_that_two_files_bear_is_both() -> None:
-    """Else one who names the folder and one who does not would part when a second file changes."""
-    two = (
-        replace(MODEST, hypothesis="It is src/calc.py."),
-        replace(MODEST, member=MEMBERS[2], hypothesis="It is calc.py."),
-    )
-    more = replace(FACTS, changed=("lib/calc.py", *FACTS.changed), files=("calc.py",))
-    assert votes(*two, facts=more) == votes(*two)
 
 
 def test_only_relative_paths_are_looked_up() -> None:

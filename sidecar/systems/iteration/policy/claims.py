@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.journal import Journal, NoteKind, Task, TaskClaim, TaskStatus, find_ready_tasks
 from sidecar.kernel.runs import CheckRun, StartedWorker
-from sidecar.systems.iteration.policy.journal import add_note, begin_next_iteration
+from sidecar.systems.iteration.policy.journal import add_note, begin_next_iteration, with_tasks
 
 LEASE_S: Final = 60.0
 """Seconds for which a task is claimed; longer than a git command or a sidecar's restart usually takes."""
@@ -43,12 +43,12 @@ def start_worker(
         return journal, StartedWorker(worker=journal.iteration)
     claim = TaskClaim(worker=journal.iteration, until=now + LEASE_S, machine=machine)
     task = replace(free, status=TaskStatus.IN_PROGRESS, claim=claim)
-    return _with_tasks(journal, task), StartedWorker(worker=journal.iteration, task=task)
+    return with_tasks(journal, task), StartedWorker(worker=journal.iteration, task=task)
 
 
 def renew_claims(journal: Journal, now: float, at_work: Collection[int]) -> Journal:
     """Renew the claims of these agents."""
-    return _with_tasks(
+    return with_tasks(
         journal,
         *(
             replace(task, claim=replace(task.claim, until=now + LEASE_S))
@@ -65,7 +65,7 @@ def settle_worker(journal: Journal, worker: int, now: float, refused: str = "") 
     """
     own = [task for task in journal.tasks if task.claim and task.claim.worker == worker]
     settled = [replace(task, claim=None, status=_settled_status(task, merged=not refused)) for task in own]
-    journal = _with_tasks(journal, *settled)
+    journal = with_tasks(journal, *settled)
     if not refused:
         return journal
     about = ", ".join(task.id for task in own) or f"iteration {worker}"
@@ -102,8 +102,3 @@ def _settled_status(task: Task, *, merged: bool) -> TaskStatus:
 def _is_held(task: Task, now: float) -> bool:
     """Whether its claim is in force; one that was not renewed yet has no end."""
     return task.claim is not None and (task.claim.until > now or not task.claim.until)
-
-
-def _with_tasks(journal: Journal, *changed: Task) -> Journal:
-    by_id = {task.id: task for task in changed}
-    return replace(journal, tasks=tuple(by_id.get(task.id, task) for task in journal.tasks))

@@ -105,13 +105,13 @@ def put_task(journal: Journal, task: Task) -> tuple[Journal, Task]:
     """Replace a task by its changed self; raises JournalError where it waits and is completed."""
     if task.status is TaskStatus.COMPLETED and (waits := _unmet_dependencies(journal, task)):
         raise JournalError("journal-waits", id=task.id, on=", ".join(waits))
-    return _reopen_if_unfinished(_with_task(journal, task)), task
+    return _reopen_if_unfinished(with_tasks(journal, task)), task
 
 
 def set_task_priority(journal: Journal, ident: str, priority: Priority) -> tuple[Journal, Task]:
     """Set the priority of a task; raises JournalError."""
     task = replace(find_task(journal, ident), priority=priority)
-    return _with_task(journal, task), task
+    return with_tasks(journal, task), task
 
 
 def add_task_dependency(journal: Journal, ident: str, on: str) -> tuple[Journal, Task]:
@@ -122,7 +122,7 @@ def add_task_dependency(journal: Journal, ident: str, on: str) -> tuple[Journal,
     if path := _dependency_path(journal, other.id, task.id):
         raise JournalError("journal-cycle", path=" -> ".join((task.id, *path)))
     task = replace(task, depends_on=(*task.depends_on, other.id))
-    return _with_task(journal, task), task
+    return with_tasks(journal, task), task
 
 
 def find_task(journal: Journal, ident: str) -> Task:
@@ -156,8 +156,10 @@ def _dependency_path(journal: Journal, begin: str, end: str) -> tuple[str, ...]:
     return ()
 
 
-def _with_task(journal: Journal, task: Task) -> Journal:
-    return replace(journal, tasks=tuple(task if one.id == task.id else one for one in journal.tasks))
+def with_tasks(journal: Journal, *changed: Task) -> Journal:
+    """Return the journal with these tasks in place of those of the same ids."""
+    by_id = {task.id: task for task in changed}
+    return replace(journal, tasks=tuple(by_id.get(task.id, task) for task in journal.tasks))
 
 
 def _reopen_if_unfinished(journal: Journal) -> Journal:

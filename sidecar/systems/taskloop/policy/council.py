@@ -2,13 +2,11 @@
 
 Five proposals are each weighed by their confidence and by what they cite:
 
-    vote = confidence * evidence * support
+    vote = confidence * evidence
 
 - `confidence` is the member's own, from 0.1 (at 0) to 1 (at 100).
 - `evidence` is the share of its findings that name something that is known to be there (`CouncilFacts`), from
   0.4 (just above none) to 1 (all); 0.04 where none does.
-- `support` is 1, and a tenth more for each other proposal whose hypothesis or fix points to the same file or
-  name. Only proposals that cite something support or are supported.
 
 So a proposal that cites anything that is there beats each that cites nothing, whatever both say of their
 confidence. A further finding that cites, and a further fact, never lower a vote. Votes do not depend on the
@@ -21,7 +19,7 @@ report show that.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Final
 
@@ -38,7 +36,6 @@ LEAST_CONFIDENCE: Final = 0.1
 LEAST_EVIDENCE: Final = 0.4
 NO_EVIDENCE: Final = LEAST_CONFIDENCE * LEAST_EVIDENCE
 """Not above the product of the other two: see the rules."""
-SUPPORT: Final = 0.1
 QUOTED_ERROR: Final = 12
 """Characters of an error's text that a finding must repeat; less could be chance."""
 TEST_NAME_LENGTH: Final = 5
@@ -55,8 +52,6 @@ WRITTEN_TOKENS: Final = 5_000
 
 PATH: Final = re.compile(r"[\w@+~.-]+(?:/[\w@+~.-]+)*")
 """A word that could be a path. Paths with blanks are not seen."""
-CODE_NAME: Final = re.compile(r"`([^`\s]{3,80})`|\b([A-Za-z_][\w.]{2,80})\(")
-"""A word in backticks, or one that is called."""
 
 
 class CouncilFacts(Struct, frozen=True, kw_only=True):
@@ -79,11 +74,10 @@ class CouncilEstimate(Struct, frozen=True, kw_only=True):
 
 
 class _Weighed(Struct, frozen=True):
-    """A proposal, how many of its findings cite something, and how many others point to the same place."""
+    """A proposal, and how many of its findings cite something."""
 
     proposal: CouncilProposal
     cited: int
-    supporters: int
 
     @property
     def vote(self) -> float:
@@ -91,20 +85,19 @@ class _Weighed(Struct, frozen=True):
         if not self.cited:
             return confidence * NO_EVIDENCE
         share = self.cited / len(self.proposal.findings)
-        return confidence * (LEAST_EVIDENCE + (1 - LEAST_EVIDENCE) * share) * (1 + SUPPORT * self.supporters)
+        return confidence * (LEAST_EVIDENCE + (1 - LEAST_EVIDENCE) * share)
 
     @property
     def reason(self) -> str:
         known = f"{self.cited} of {len(self.proposal.findings)} findings name what is there"
-        return (
-            f"{self.proposal.member}: {self.vote:.2f} (confidence {self.proposal.confidence}, {known}, "
-            f"{self.supporters} others point to the same)"
-        )
+        return f"{self.proposal.member}: {self.vote:.2f} (confidence {self.proposal.confidence}, {known})"
 
 
 def decide_council(proposals: Iterable[CouncilProposal], facts: CouncilFacts) -> CouncilDecision:
     """Weigh the proposals, at most one of each member, and choose. There must be one."""
-    weighed = _weigh(proposals, facts)
+    order, is_cited = list(CouncilMember), _citations(facts)
+    mine = sorted(proposals, key=lambda one: order.index(one.member))
+    weighed = [_Weighed(one, sum(map(is_cited, one.findings))) for one in mine]
     best = max(weighed, key=lambda one: one.vote)
     return CouncilDecision(
         winner=best.proposal.member,
@@ -166,56 +159,25 @@ def _distinct(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for texts in lists for text in texts if text))
 
 
-def _weigh(proposals: Iterable[CouncilProposal], facts: CouncilFacts) -> list[_Weighed]:
-    """Return the proposals with their weights, in the order of the members."""
-    order = list(CouncilMember)
-    mine = sorted(proposals, key=lambda one: order.index(one.member))
-    known = _Known(facts)
-    cited = [sum(map(known.is_cited_in, one.findings)) for one in mine]
-    places = [known.places_in(one) if here else set() for one, here in zip(mine, cited, strict=True)]
-    supporters = [
-        sum(bool(own & other) for other in (*places[:at], *places[at + 1 :])) for at, own in enumerate(places)
-    ]
-    return [_Weighed(*one) for one in zip(mine, cited, supporters, strict=True)]
-
-
 def _shorten(text: str) -> str:
     return one_printable_line(text, LINE_LENGTH)
 
 
-class _Known:
-    """The facts, prepared for being found in texts."""
+def _citations(facts: CouncilFacts) -> Callable[[str], bool]:
+    """Return what tells whether a finding names something of the facts."""
+    names = {*facts.failing, *map(_test_name, facts.failing)}
+    words = "|".join(re.escape(_flatten(name)) for name in names if len(name) >= TEST_NAME_LENGTH)
+    tests = re.compile(rf"(?<!\w)(?:{words})(?!\w)") if words else None
+    errors = {part for error in facts.errors for part in _error_parts(error)}
+    ends = (end for path in facts.changed for end in _path_ends(path))  # it may be named without its folder
+    files = {*facts.changed, *facts.files, *ends}
 
-    def __init__(self, facts: CouncilFacts) -> None:
-        names = {*facts.failing, *map(_test_name, facts.failing)}
-        words = "|".join(re.escape(_flatten(name)) for name in names if len(name) >= TEST_NAME_LENGTH)
-        self._tests = re.compile(rf"(?<!\w)(?:{words})(?!\w)") if words else None
-        self._errors = {part for error in facts.errors for part in _error_parts(error)}
-        self._files = {*facts.changed, *facts.files}
-        self._by_end = dict[str, set[str]]()
-        for path in facts.changed:
-            for end in _path_ends(path):
-                self._by_end.setdefault(end, set()).add(path)
-
-    def is_cited_in(self, finding: str) -> bool:
+    def is_cited(finding: str) -> bool:
         text = _flatten(finding)
-        return (
-            any(True for _ in self._files_in(finding))
-            or (self._tests is not None and self._tests.search(text) is not None)
-            or any(error in text for error in self._errors)
-        )
+        named = not files.isdisjoint(_find_paths(finding))
+        return named or bool(tests and tests.search(text)) or any(error in text for error in errors)
 
-    def places_in(self, proposal: CouncilProposal) -> set[str]:
-        """Return the files and names of code that a proposal points to."""
-        text = f"{proposal.hypothesis}\n{proposal.suggested_fix}"
-        names = (quoted.removesuffix("()") or called for quoted, called in CODE_NAME.findall(text))
-        return {*self._files_in(text), *names}
-
-    def _files_in(self, text: str) -> Iterator[str]:
-        for path in _find_paths(text):
-            if path in self._files:
-                yield path
-            yield from self._by_end.get(path, ())  # a changed file may be named without its folder
+    return is_cited
 
 
 def _find_paths(text: str) -> Iterator[str]:

@@ -110,24 +110,17 @@ class _Scored(Struct, frozen=True):
     agent: Agent
     fits: bool
     parts: dict[str, _Part]
-
-    @property
-    def points(self) -> dict[str, int]:
-        return {name: round(self.parts[name].share * most) for name, most in TABLE.weights.items()}
-
-    @property
-    def total(self) -> int:
-        return sum(self.points.values())
+    score: AgentScore
 
     @property
     def rank(self) -> tuple[int, str]:
-        return -self.total, self.agent.id
+        return -self.score.points, self.agent.id
 
     @property
     def supports(self) -> bool:
         """Whether a keyword or a file of the task is this agent's own."""
         own = self.parts["keywords"].own or self.parts["file_types"].own
-        return self.fits and own and self.total >= TABLE.support_points
+        return self.fits and own and self.score.points >= TABLE.support_points
 
 
 def select_agent(profile: TaskProfile, agents: Iterable[Agent]) -> AgentSelection:
@@ -140,7 +133,7 @@ def select_agent(profile: TaskProfile, agents: Iterable[Agent]) -> AgentSelectio
     return AgentSelection(
         primary=first.agent.id,
         support=tuple(one.agent.id for one in others if one.supports)[:SUPPORT_LIMIT],
-        scores=tuple(AgentScore(one.agent.id, one.total, **one.points) for one in scored),
+        scores=tuple(one.score for one in scored),
         reasoning=tuple(_explain_selection(first, scored, profile.complexity)),
         task_type=task.task_type,
         language=task.language,
@@ -189,8 +182,10 @@ def _score_agent(agent: Agent, task: _Task) -> _Scored:
         "task_type": _Part(type_part.share * task.type_share, type_part.why),
         "language": _score_part("language", language, agent.languages, language in agent.languages, language),
     }
+    points = {name: round(parts[name].share * most) for name, most in TABLE.weights.items()}
+    score = AgentScore(agent.id, sum(points.values()), **points)
     complexity = task.profile.complexity
-    return _Scored(agent, complexity is None or agent.complexity.holds(complexity), parts)
+    return _Scored(agent, complexity is None or agent.complexity.holds(complexity), parts, score)
 
 
 def _score_keywords(agent: Agent, description: str) -> _Part:
@@ -210,7 +205,7 @@ def _score_part(what: str, given: object, named: tuple[str, ...], share: float, 
 
 def _explain_selection(first: _Scored, scored: Sequence[_Scored], complexity: int | None) -> Iterator[str]:
     for name, most in TABLE.weights.items():
-        yield f"{name.replace('_', ' ')} {first.points[name]} of {most}: {first.parts[name].why}"
+        yield f"{name.replace('_', ' ')} {getattr(first.score, name)} of {most}: {first.parts[name].why}"
     outside = [one for one in scored if not one.fits and one.rank <= first.rank]
     for one in outside:
         said = "no agent is for this one" if one is first else "it has more points"
