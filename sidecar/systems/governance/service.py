@@ -85,7 +85,8 @@ class Governance:
             modes = ", ".join(rules.modes)
             raise PhaseRefusedError("governance-mode-off", mode=mode, phase=phase, modes=modes)
         if lock is None:
-            lock = self._services.locks.acquire(caller.project, caller.holder, mode, _lock_seconds(settings))
+            seconds = settings.governance.lock_minutes * 60.0
+            lock = self._services.locks.acquire(caller.project, caller.holder, mode, seconds)
         elif mode != lock.mode:
             raise PhaseRefusedError("governance-mode", mode=mode, lock=lock.id, held=lock.mode)
         try:
@@ -172,7 +173,7 @@ class Governance:
         if work.stage in ENDED and work.question is None:
             locks.end(lock.id, RELEASED)
         else:
-            locks.renew(lock.id, _lock_seconds(self._settings()))
+            locks.renew(lock.id, self._settings().governance.lock_minutes * 60.0)
         return work
 
     def _settings(self) -> Settings:
@@ -227,10 +228,6 @@ class Governance:
             return None
         message = self._services.texts.say(trouble.section, **trouble.values)
         return PhaseError(type=trouble.error, message=message, action=ACTIONS[trouble.error])
-
-
-def _lock_seconds(settings: Settings) -> float:
-    return settings.governance.lock_minutes * 60.0
 
 
 def _masked(value: object, mask: SecretMask) -> Raw:

@@ -35,6 +35,7 @@ from sidecar.kernel.text import fill_template
 from sidecar.platform.apply import ApplyError, ChangeApplier
 from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, write_whole
 from sidecar.platform.installation import plugin_root
+from sidecar.platform.paths import lies_inside
 from sidecar.systems.governance.policy.verdicts import Clause, ClauseKind, ClauseResult
 from sidecar.systems.governance.ports import GovernanceServices
 from sidecar.workers.backend import route_model
@@ -181,12 +182,8 @@ class CopyEvidence:
 
     def _place(self, path: str) -> Path | None:
         """Return where a path leads in the copy, None where it leads out of it."""
-        root = Path(self.copy.project).resolve()
-        try:
-            place = (root / path).resolve()
-        except (OSError, ValueError):
-            return None
-        return place if place.is_relative_to(root) else None
+        place = Path(self.copy.project, path)
+        return place.resolve() if lies_inside(place, Path(self.copy.project)) else None
 
 
 def describe_runs(runs: Iterable[GateRun]) -> str:

@@ -16,7 +16,7 @@ from sidecar.kernel.journal import Journal, Task, completed_task_ids
 from sidecar.kernel.runs import RunWarning, StartedWorker, WorkerChange
 from sidecar.kernel.session import Environment
 from sidecar.platform.worktrees import SCRATCH, Worktrees
-from sidecar.systems.iteration.policy.claims import claimed_by, claims_of, merge_objection
+from sidecar.systems.iteration.policy.claims import claimed_by, merge_objection
 from sidecar.systems.iteration.policy.loop import commit_message
 from sidecar.systems.iteration.ports import RunParticipants
 
@@ -74,7 +74,8 @@ class Jobs:
         await self._trees.remove(SCRATCH)
         names = await self._trees.names()
         workers = {int(name.rpartition("-")[2]) for name in names}
-        for worker in {one.worker for one in claims_of(journal, MACHINE)} - workers:  # killed before it began
+        claims = [task.claim for task in journal.tasks if task.claim and task.claim.machine == MACHINE]
+        for worker in {claim.worker for claim in claims} - workers:  # killed before it began
             await self._change(worker, "its branch is gone" if claimed_by(journal, worker, done=True) else "")
         for name in names:
             worker = int(name.rpartition("-")[2])

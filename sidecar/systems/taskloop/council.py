@@ -115,9 +115,7 @@ class LoopCouncils:
         if (most := settings.loop.max_cents) is not None:
             left, cents = most - (loop.spent_cents or 0.0), _estimate(tasks, settings).cents or 0.0
             if left <= 0 or cents > left:
-                why = (
-                    f"not begun: a council costs about {cents:.1f} cents, and {max(0.0, left):g} may be spent"
-                )
+                why = f"not begun: a council costs about {cents:.1f} cents, and {left:g} are left"
                 return CouncilMeeting(decision=None, left_out=tuple((member, why) for member in tasks))
         workspace, environment = self._services.shared.workspace, self._states.environment(session)
         meeting = _Meeting(

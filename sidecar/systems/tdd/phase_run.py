@@ -22,6 +22,7 @@ from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateOrigin, GateRun, Kind, 
 from sidecar.kernel.masking import mask_gate_run
 from sidecar.platform.apply import ApplyError
 from sidecar.platform.data import load_data
+from sidecar.platform.paths import lies_inside
 from sidecar.systems.tdd.policy.phases import (
     BrokenRule,
     ChangedFile,
@@ -278,12 +279,10 @@ class PhaseRun:
 
 def path_in_project(project: str, path: str) -> str:
     """Return a file's path as test runners name it, relative to the project; "" where it is no file there."""
-    try:
-        root, place = Path(project).resolve(), Path(project, path).resolve()
-        inside = bool(path) and place.is_file() and place.is_relative_to(root)
-        return place.relative_to(root).as_posix() if inside else ""
-    except (OSError, ValueError):
+    root, place = Path(project), Path(project, path)
+    if not path or not lies_inside(place, root) or not place.is_file():
         return ""
+    return place.resolve().relative_to(root.resolve()).as_posix()
 
 
 def _named_file(attempt: _Attempt, files: tuple[str, ...]) -> str:

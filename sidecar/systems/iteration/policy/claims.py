@@ -32,7 +32,7 @@ def start_worker(
     held = {
         task.id
         for task in journal.tasks
-        if task.claim and (_is_held(task, now) or task.claim.worker in at_work)
+        if (claim := task.claim) and (claim.until > now or not claim.until or claim.worker in at_work)
     }
     free = next((task for task in find_ready_tasks(journal) if task.id not in held), None)
     others = bool(at_work) or bool(held)
@@ -81,11 +81,6 @@ def claimed_by(journal: Journal, worker: int, *, done: bool = False) -> tuple[Ta
     )
 
 
-def claims_of(journal: Journal, machine: str) -> tuple[TaskClaim, ...]:
-    """Return the claims of agents that run, or ran, on this machine."""
-    return tuple(task.claim for task in journal.tasks if task.claim and task.claim.machine == machine)
-
-
 def merge_objection(merged: Collection[CheckRun], before: Collection[CheckRun]) -> str:
     """Return why work may not be merged: what passes without it does not pass with it. "" where it may."""
     passed = {run.id for run in before if run.passed}
@@ -97,8 +92,3 @@ def _settled_status(task: Task, *, merged: bool) -> TaskStatus:
     if task.claim and task.claim.done and merged:
         return TaskStatus.COMPLETED
     return TaskStatus.REMAINING if task.status is TaskStatus.IN_PROGRESS else task.status
-
-
-def _is_held(task: Task, now: float) -> bool:
-    """Whether its claim is in force; one that was not renewed yet has no end."""
-    return task.claim is not None and (task.claim.until > now or not task.claim.until)

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from msgspec.structs import replace
@@ -132,7 +133,7 @@ def find_task(journal: Journal, ident: str) -> Task:
         if task.id == wanted:
             return task
     known = ", ".join(task.id for task in journal.tasks[-MAX_TASKS_NAMED:])
-    raise JournalError("journal-unknown-task", id=_shorten_line(ident), known=known or "none")
+    raise JournalError("journal-unknown-task", id=clean_line(ident, SHORT_TEXT_LENGTH), known=known or "none")
 
 
 def _unmet_dependencies(journal: Journal, task: Task) -> tuple[str, ...]:
@@ -210,9 +211,8 @@ def _last_summary_iteration(journal: Journal) -> int:
 def mark_session_complete(journal: Journal, now: float) -> Journal:
     """Record that the agent declared the session complete; raises JournalError while a task is open."""
     if left := tuple(task for task in journal.tasks if task.unfinished):
-        named = "; ".join(
-            f"{task.id} ({task.status}) {_shorten_line(task.content)}" for task in left[:MAX_TASKS_NAMED]
-        )
+        lines = (clean_line(f"{task.id} ({task.status}) {task.content}", SHORT_TEXT_LENGTH) for task in left)
+        named = "; ".join(islice(lines, MAX_TASKS_NAMED))
         more = f"; and {len(left) - MAX_TASKS_NAMED} more" if len(left) > MAX_TASKS_NAMED else ""
         raise JournalError("journal-open-tasks", number=len(left), named=named + more)
     return replace(journal, closed_at=now)
@@ -261,7 +261,3 @@ def _check_total_size(journal: Journal) -> Journal:
     if size > MAX_JOURNAL_LENGTH:
         raise JournalError("journal-full", length=size, most=MAX_JOURNAL_LENGTH)
     return journal
-
-
-def _shorten_line(content: str) -> str:
-    return clean_line(content, SHORT_TEXT_LENGTH)

@@ -13,7 +13,7 @@ from typing import Final
 
 from sidecar.kernel.journal import Journal, Task, find_ready_tasks
 from sidecar.kernel.runs import RunPromptInputs
-from sidecar.kernel.text import clean_line, clean_text, fill_template, quote_as_code_block
+from sidecar.kernel.text import clean_line, clean_text, fill_template, quote_as_code_block, truncate_middle
 
 MAX_SPEC_LENGTH: Final = 24_000
 """Maximum characters of the specification; more is left out in the middle."""
@@ -49,6 +49,9 @@ def _placeholder_values(material: RunPromptInputs) -> dict[str, str]:
     journal = material.journal
     first = () if material.branch else find_ready_tasks(journal)[:1]
     first = (material.task,) if material.task else first
+    news, past = reversed(journal.notes), reversed(journal.summaries)
+    notes = (f"{one.id} [{one.kind}] by {one.by}: {_one_line(one.content)}" for one in news)
+    history = (f"{one.iteration}: {_one_line(one.content)}" for one in past)
     return {
         "before": quote_as_code_block(_cut_middle(material.before, MAX_HOOK_OUTPUT_LENGTH)),
         "branch": material.branch,
@@ -56,10 +59,10 @@ def _placeholder_values(material: RunPromptInputs) -> dict[str, str]:
         "extra": _cut_middle(material.extra, MAX_EXTRA_LENGTH),
         "feedback": _cut_middle(material.feedback, MAX_FEEDBACK_LENGTH),
         "goal": quote_as_code_block(material.goal),
-        "history": quote_as_code_block(_newest_lines(_summary_lines(journal), MAX_HISTORY_LENGTH)),
+        "history": quote_as_code_block(_newest_lines(history, MAX_HISTORY_LENGTH)),
         "iteration": str(material.iteration),
         "most": str(material.most),
-        "notes": quote_as_code_block(_newest_lines(_note_lines(journal), MAX_NOTE_LIST_LENGTH)),
+        "notes": quote_as_code_block(_newest_lines(notes, MAX_NOTE_LIST_LENGTH)),
         "session": material.session,
         "spec": quote_as_code_block(_cut_middle(material.spec, MAX_SPEC_LENGTH)),
         "subagents": material.subagents,
@@ -84,18 +87,6 @@ def _format_task(task: Task) -> str:
     marks += [f"after {', '.join(task.depends_on)}"] if task.depends_on else []
     marks += [f"claimed by iteration {task.claim.worker}"] if task.claim else []
     return f"{task.id} [{', '.join(marks)}] by {task.by}: {_one_line(task.content)}"
-
-
-def _note_lines(journal: Journal) -> Iterable[str]:
-    """Format the notes, the newest first."""
-    return (
-        f"{note.id} [{note.kind}] by {note.by}: {_one_line(note.content)}" for note in reversed(journal.notes)
-    )
-
-
-def _summary_lines(journal: Journal) -> Iterable[str]:
-    """Format the summaries, the newest first."""
-    return (f"{one.iteration}: {_one_line(one.content)}" for one in reversed(journal.summaries))
 
 
 def _newest_lines(lines: Iterable[str], room: int) -> str:
@@ -123,6 +114,4 @@ def _one_line(text: str) -> str:
 
 def _cut_middle(text: str, limit: int) -> str:
     """Keep beginning and end, with a mark between them, where the text is longer than `limit`."""
-    clean = clean_text(text)
-    half = limit // 2
-    return clean if len(clean) <= limit else f"{clean[:half]}\n[...]\n{clean[-half:]}"
+    return truncate_middle(clean_text(text), limit)
