@@ -54,16 +54,17 @@ class UserHooks:
         }
         printed = []
         for hook in (hook for one in self._hooks for hook in getattr(one, name)):
-            timed = hook if isinstance(hook, TimedHook) else TimedHook(run=hook, seconds=self._seconds)
+            timed = isinstance(hook, TimedHook)
+            command, seconds = (hook.run, hook.seconds) if timed else (hook, self._seconds)
             ended = await processes.run_process(
-                timed.run,
+                command,
                 cwd=facts["project"],
                 environment={**self._environment, **variables},
-                seconds=timed.seconds,
+                seconds=seconds,
                 keep=HOOK_OUTPUT_KEPT,
             )
-            command = self._mask(timed.run)
-            tell(HookRan(name=name, command=command, exit_code=ended.exit_code, trouble=ended.reason))
+            shown = self._mask(command)
+            tell(HookRan(name=name, command=shown, exit_code=ended.exit_code, trouble=ended.reason))
             printed.append(self._mask(strip_control_codes(ended.output.decode("utf-8", "replace")).strip()))
         return truncate_middle("\n".join(filter(None, printed)), PRINTED_LIMIT)
 
