@@ -138,16 +138,13 @@ def _show_click_error(error: click.ClickException) -> None:
 
 
 def _suggest_command(said: str, context: click.Context | None) -> str:
-    """Name the command that is meant, or the nearest one, as click does from 8.4 on for those it knows."""
+    """Name the nearest command, as click does from 8.4 on for those it knows."""
     wrong = re.match(r"No such command '([^']*)'\.", said)
     if wrong is None or context is None or not isinstance(context.command, click.Group):
         return ""
     from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
 
-    from sidecar.cli.help import meant_command  # noqa: PLC0415 - as above
-
-    typed = " ".join([*context.command_path.split()[1:], wrong[1]])
-    near = meant_command(typed) or get_close_matches(wrong[1], context.command.list_commands(context), 1)
+    near = get_close_matches(wrong[1], context.command.list_commands(context), 1)
     return f"{wrong[0]} Did you mean {near[0]!r}?" if near else ""
 
 

@@ -38,6 +38,19 @@ TESTS = "python3 -m unittest discover"
 REPORT = "total() now multiplies by the rate. I ran the tests: both pass."
 
 
+LINES = {
+    "you": "[bold]you        >[/] {}",
+    "agent": "[cyan]agent      ●[/] {}",
+    "does": "           [cyan]└[/] {}",
+    "stops": "           [dim]■ the agent stops; Supervisor runs the tests itself[/]",
+    "supervisor": "[bold yellow]supervisor └[/] {}",
+    "trouble": "[red]{}[/]",
+    "achieved": "[bold green]✔ goal achieved[/]",
+    "failed": "[bold red]✘ goal not achieved[/]",
+}
+"""How the lines of the story look."""
+
+
 class DemoStory:
     """Prints the story on a terminal; as plain text elsewhere."""
 
@@ -45,25 +58,9 @@ class DemoStory:
         """`record`: keep the output for `draw`."""
         self._console = Screen(highlight=False, record=record, width=COLUMNS if record else None)
 
-    def person(self, text: str) -> None:
-        """Print what the user types."""
-        self._console.print(f"[bold]you        >[/] {escape(text)}")
-
-    def agent(self, text: str) -> None:
-        """Print what the agent says."""
-        self._console.print(f"[cyan]agent      ●[/] {escape(text)}")
-
-    def does(self, text: str) -> None:
-        """Print what the agent does."""
-        self._console.print(f"           [cyan]└[/] {escape(text)}")
-
-    def stops(self) -> None:
-        """Print that the agent stops and Supervisor runs the tests."""
-        self._console.print("           [dim]■ the agent stops; Supervisor runs the tests itself[/]")
-
-    def supervisor(self, text: str) -> None:
-        """Print Supervisor's message to the user."""
-        self._console.print(f"[bold yellow]supervisor └[/] {escape(text.removeprefix('Supervisor: '))}")
+    def tell(self, who: str, text: str = "") -> None:
+        """Print one of LINES."""
+        self._console.print(LINES[who].format(escape(text)))
 
     def told(self, feedback: str) -> None:
         """Print the ends of Supervisor's message to the agent, so that the story fits a screen."""
@@ -72,14 +69,6 @@ class DemoStory:
         width = min(self._console.width, COLUMNS)
         panel = Panel(shown, title="what the agent is told", title_align="left", width=width)
         self._console.print(panel)
-
-    def trouble(self, text: str) -> None:
-        """Print an error."""
-        self._console.print(f"[red]{escape(text)}[/]")
-
-    def ends(self, *, well: bool) -> None:
-        """Print the last line: whether the goal was achieved."""
-        self._console.print("[bold green]✔ goal achieved[/]" if well else "[bold red]✘ goal not achieved[/]")
 
     def draw(self, path: str) -> None:
         """Write the output as an SVG that loads nothing from elsewhere. Raises OSError."""
@@ -104,7 +93,7 @@ def demo(svg: str | None) -> None:
         raise click.BadParameter(f"there is no folder {Path(svg).absolute().parent}", param_hint="--svg")
     story = DemoStory(record=svg is not None)
     achieved = asyncio.run(_play_in_temp_folder(story))
-    story.ends(well=achieved)
+    story.tell("achieved" if achieved else "failed")
     if svg:
         story.draw(svg)
     if achieved:
@@ -130,33 +119,33 @@ def supervisor_executable() -> Path:
 async def _play_scripted_agent(story: DemoStory, scene: ScriptedScene) -> None:
     agent = ScriptedAgent(plugin_root(), scene.project, scene.environment)
     await agent.start()
-    story.person(GOAL)
+    story.tell("you", GOAL)
     _show_hook_answer(story, await agent.prompt(GOAL))
     _agent_says(story, agent, CLAIM)
     if not (await _agent_stops(story, agent)).feedback:
         return
     agent.edit("test_shop.py", SKIPPED_TEST_SOURCE)
-    story.does("edit test_shop.py")
+    story.tell("does", "edit test_shop.py")
     _agent_says(story, agent, SHORTCUT)
     if not (await _agent_stops(story, agent)).feedback:
         return
     _agent_says(story, agent, DIAGNOSIS)
     agent.edit("test_shop.py", TEST_SOURCE)
-    story.does("edit test_shop.py")
+    story.tell("does", "edit test_shop.py")
     agent.edit("shop.py", REPAIRED_SOURCE)
-    story.does("edit shop.py")
-    story.does(f"{TESTS} → exit code {await agent.run(TESTS)}")
+    story.tell("does", "edit shop.py")
+    story.tell("does", f"{TESTS} → exit code {await agent.run(TESTS)}")
     _agent_says(story, agent, REPORT)
     await _agent_stops(story, agent)
 
 
 def _agent_says(story: DemoStory, agent: ScriptedAgent, text: str) -> None:
-    story.agent(text)
+    story.tell("agent", text)
     agent.say(text)
 
 
 async def _agent_stops(story: DemoStory, agent: ScriptedAgent) -> HookAnswer:
-    story.stops()
+    story.tell("stops")
     answer = await agent.stop()
     _show_hook_answer(story, answer)
     if answer.feedback:
@@ -166,9 +155,9 @@ async def _agent_stops(story: DemoStory, agent: ScriptedAgent) -> HookAnswer:
 
 def _show_hook_answer(story: DemoStory, answer: HookAnswer) -> None:
     if answer.system_message:
-        story.supervisor(answer.system_message)
+        story.tell("supervisor", answer.system_message.removeprefix("Supervisor: "))
     if answer.exit_code != 0:
-        story.trouble(f"the hook ended with {answer.exit_code}: {answer.output}")
+        story.tell("trouble", f"the hook ended with {answer.exit_code}: {answer.output}")
 
 
 async def _run_supervisor(scene: ScriptedScene, line: str) -> int | None:

@@ -12,10 +12,9 @@ from msgspec import Struct
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
-from rich.text import Text
 
 from sidecar.cli.printing import local_time
-from sidecar.cli.screen import new_table
+from sidecar.cli.screen import clipped_cell, new_table
 from sidecar.judging.labelled_stops import (
     SAFE_RATE,
     Measurement,
@@ -31,8 +30,6 @@ FAMILY_ROWS: Final = 10
 """Families shown, worst first; --json has all of them."""
 STOP_ROWS: Final = 20
 """Stops judged wrongly, and flips, that are shown; --json has all of them."""
-CELL_LENGTH: Final = 200
-"""Longest table cell, in characters."""
 
 
 class EvalExitCode(IntEnum):
@@ -219,7 +216,7 @@ def _counts_table(report: EvalReport) -> Table:
     for one in (*sets, *families[:FAMILY_ROWS]):
         back, missed = str(one.right + one.accused), f"{one.missed} of {one.early}"
         good, false = f"{one.accused} of {one.good}", str(one.false_completes or "no")
-        table.add_row(_clipped_cell(one.name), back, str(one.right), missed, good, false)
+        table.add_row(clipped_cell(one.name), back, str(one.right), missed, good, false)
     return table
 
 
@@ -230,13 +227,7 @@ def _print_stops(screen: Console, title: str, stops: Sequence[tuple[EvaluatedSto
     for one, ended in stops[:STOP_ROWS]:
         stage = f"{one.stage}: {one.rule}" if one.rule else one.stage
         kind = one.family or local_time(one.at, "%Y-%m-%d %H:%M")
-        table.add_row(*map(_clipped_cell, (one.id, kind, one.truth or "", ended, stage, one.detail)))
+        table.add_row(*map(clipped_cell, (one.id, kind, one.truth or "", ended, stage, one.detail)))
     screen.print(table)
     if len(stops) > STOP_ROWS:
         screen.print(f"and {len(stops) - STOP_ROWS} more: --json lists them all")
-
-
-def _clipped_cell(text: str) -> Text:
-    """Untrusted text as a table cell: unprintable characters are escaped, and long text is cut."""
-    shown = escape_unprintable(text)
-    return Text(shown if len(shown) <= CELL_LENGTH else f"{shown[: CELL_LENGTH - 1]}…")

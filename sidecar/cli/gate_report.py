@@ -13,7 +13,7 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 from rich.table import Table
 from rich.text import Text
 
-from sidecar.cli.screen import Screen, new_table
+from sidecar.cli.screen import Screen, clipped_cell, new_table
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
 from sidecar.kernel.text import escape_unencodable, escape_unprintable, escape_unprintable_lines
 
@@ -114,8 +114,6 @@ OUTCOME_WORDING: Final = {
 }
 PIPE_COLUMNS: Final = 200
 """Width of a table that is written to a file or a pipe, in columns."""
-GATE_CELL_LENGTH: Final = 300
-"""Longest table cell, in characters."""
 
 
 def make_console(*, errors: bool = False) -> Console:
@@ -173,12 +171,12 @@ def runs_table(runs: Sequence[GateRun]) -> Table:
     table = new_table("gate", "counts as", "outcome", "tests", "seconds", "first failure, or why")
     for run in runs:
         table.add_row(
-            _clipped_cell(run.gate.id),
+            clipped_cell(run.gate.id),
             _duty_label(run.gate),
             Text(OUTCOME_WORDING[run.outcome] + _run_marks(run), style=OUTCOME_STYLES[run.outcome]),
             _test_counts(run),
             f"{run.seconds:.1f}",
-            _clipped_cell(_why(run)),
+            clipped_cell(_why(run)),
         )
     return table
 
@@ -198,8 +196,8 @@ def gates_table(gates: Sequence[Gate]) -> Table:
     table = new_table("gate", "counts as", "approved", "command", "in", "why")
     for gate in gates:
         approved = Text("yes") if gate.approved else Text("no", style="yellow")
-        cells = map(_clipped_cell, (gate.command, gate.folder or ".", gate.why))
-        table.add_row(_clipped_cell(gate.id), _duty_label(gate), approved, *cells)
+        cells = map(clipped_cell, (gate.command, gate.folder or ".", gate.why))
+        table.add_row(clipped_cell(gate.id), _duty_label(gate), approved, *cells)
     return table
 
 
@@ -224,8 +222,3 @@ def _test_counts(run: GateRun) -> str:
     if run.executed is None:
         return "" if run.percent is None else f"{run.percent:g} %"
     return f"{run.executed}" + (f", {run.skipped} skipped" if run.skipped else "")
-
-
-def _clipped_cell(text: str) -> Text:
-    shown = escape_unprintable(text)
-    return Text(shown if len(shown) <= GATE_CELL_LENGTH else f"{shown[: GATE_CELL_LENGTH - 1]}…")

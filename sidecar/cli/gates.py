@@ -18,7 +18,6 @@ from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.gate_report import (
     GateProgressView,
     GatesExitCode,
-    GatesReport,
     failing_output_lines,
     gates_table,
     make_console,
@@ -96,7 +95,7 @@ async def show_gates(doors: GateServices, wish: GatesOptions) -> int:
     chosen = _selected_gates(catalog, wish)
     environments = {gate.id: await _environment_of(gate, wish.project) for gate in chosen}
     if wish.as_json:
-        _print_json(report_listed_gates(wish.project, catalog, chosen, environments))
+        echo_json(report_listed_gates(wish.project, catalog, chosen, environments))
     else:
         screen = make_console()
         if chosen:
@@ -139,7 +138,7 @@ async def execute_gates(doors: GateServices, wish: GatesOptions) -> int:
         )
     report = report_gate_runs(wish.project, catalog, tree, runs)
     if wish.as_json:
-        _print_json(report)
+        echo_json(report)
     else:
         for run in runs if wish.verbose else ():
             for line in failing_output_lines(run):
@@ -181,10 +180,7 @@ async def _run_approved(
     done = await doors.runner.run(may, site, longest, live) if may else ()
     runs = {run.gate.id: run for run in done}
     for gate in chosen:
-        runs.setdefault(
-            gate.id,
-            not_approved_run(gate, site.tree),
-        )
+        runs.setdefault(gate.id, not_approved_run(gate, site.tree))
     mask = SecretForms().masker(os.environ)
     return tuple(mask_gate_run(runs[gate.id], mask) for gate in chosen)
 
@@ -208,10 +204,6 @@ def _print_hints(screen: Console, catalog: AvailableGates, chosen: Sequence[Gate
         screen.print(DUTIES, markup=False)
     for problem in catalog.problems:
         echo(f"supervisor: {escape_unprintable(problem)}", err=True)
-
-
-def _print_json(report: GatesReport) -> None:
-    echo_json(report)
 
 
 class GateServices(Struct, frozen=True):

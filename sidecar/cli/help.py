@@ -1,13 +1,11 @@
-"""`supervisor help` and `completion`, and what people mean who type a word that is no command."""
+"""`supervisor help` and `completion`."""
 
 from __future__ import annotations
 
 import click
 from click.shell_completion import get_completion_class
-from msgspec import Struct
 
 from sidecar.cli.printing import echo
-from sidecar.platform.data import load_data
 
 COMPLETE_VARIABLE = "_SUPERVISOR_COMPLETE"
 """The variable by which click's shell code asks for completions."""
@@ -43,15 +41,3 @@ def completion(context: click.Context, shell: str) -> None:
         raise click.UsageError(f"there is no completion for {shell}")
     root = context.find_root().command
     echo(form(root, {}, "supervisor", COMPLETE_VARIABLE).source())
-
-
-class CommandWords(Struct, frozen=True, forbid_unknown_fields=True):
-    """The data file, which explains its fields."""
-
-    meant: dict[str, str]
-
-
-def meant_command(typed: str) -> list[str]:
-    """Return the command that is meant by these words, alone in a list; an empty one where nobody knows."""
-    meant = load_data("command_words", CommandWords).meant.get(typed)
-    return [meant] if meant else []

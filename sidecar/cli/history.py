@@ -83,32 +83,28 @@ def explain(session: str, *, last: int, markdown: bool, as_json: bool, everywher
     """
     log = _open_log()
     decisions = _found(log, session, None, everywhere=everywhere)[-last:]
-    stories = asyncio.run(_tell(StopHistory(log), decisions))
+    stories = [
+        tell_decision(
+            one,
+            asyncio.run(
+                find_replay(StopHistory(log), one.session, one.project, decided=one.stop.decided, at=one.at)
+            ),
+        )
+        for one in decisions
+    ]
     if as_json:
         echo_json(stories)
         return
     for number, story in enumerate(stories):
-        echo(("\n" if number else "") + "\n".join(_markdown(story) if markdown else _plain(story)))
-
-
-async def _tell(kept: StopHistory, decisions: Sequence[Decision]) -> list[Story]:
-    return [
-        tell_decision(
-            one, await find_replay(kept, one.session, one.project, decided=one.stop.decided, at=one.at)
-        )
-        for one in decisions
-    ]
+        title, steps = _title(story), story.steps
+        lines = _markdown(title, steps) if markdown else (title, *story_lines(steps))
+        echo(("\n" if number else "") + "\n".join(lines))
 
 
 def _title(story: Story) -> str:
     one = story.decision
     where = f"{one.session.host}:{one.session.id} in {one.project}"
     return escape_unprintable(f"{local_time(one.at)} {where}: {story.summary}")
-
-
-def _plain(story: Story) -> Iterable[str]:
-    yield _title(story)
-    yield from story_lines(story.steps)
 
 
 def story_lines(steps: Iterable[StoryStep]) -> Iterable[str]:
@@ -118,9 +114,9 @@ def story_lines(steps: Iterable[StoryStep]) -> Iterable[str]:
         yield from (f"    {escape_unprintable(line)}" for line in step.lines)
 
 
-def _markdown(story: Story) -> Iterable[str]:
-    yield f"## {_title(story)}"
-    for step in story.steps:
+def _markdown(title: str, steps: Iterable[StoryStep]) -> Iterable[str]:
+    yield f"## {title}"
+    for step in steps:
         yield f"\n**{step.about}**\n"
         for line in step.lines:
             yield f"{' ' * (len(line) - len(line.lstrip()))}- {escape_unprintable(line.lstrip())}"
@@ -197,7 +193,8 @@ def stats(session: str, *, by: str, days: int, everywhere: bool, form: str | Non
     if not rows:
         echo("No check has run in these days.")
         return
-    names = [name for name in rows[0].__struct_fields__[1:] if name != "unpriced" or _any(rows, name)]
+    priceless = any(getattr(row, "unpriced", 0) for row in rows)
+    names = [name for name in rows[0].__struct_fields__[1:] if name != "unpriced" or priceless]
     table = new_table(by, *(name.replace("_", " ") for name in names))
     table.columns[0].min_width = len("2026-11-22")
     for column in table.columns[1:]:
@@ -216,10 +213,6 @@ def stats(session: str, *, by: str, days: int, everywhere: bool, form: str | Non
         said = f"{workers.calls} calls, {workers.tokens} tokens, {workers.cents:.2f} cents"
         unpriced = f", {workers.unpriced} of them without a known price" if workers.unpriced else ""
         echo(f"Headless agents, of all folders: {said}{unpriced}")
-
-
-def _any(rows: Sequence[Struct], name: str) -> bool:
-    return any(getattr(row, name) for row in rows)
 
 
 def _print_rows(rows: Sequence[Struct], form: str) -> None:
@@ -268,15 +261,9 @@ def events(session: str, kinds: tuple[str, ...], after: int | None, *, follow: b
     Each line has position, time, system, kind and session, and what the event says.
     """
 
-    def show(event: LoggedEvent) -> None:
-        if as_json:
-            echo_json_text(msgspec.json.encode(event).decode())
-        else:
-            echo(event_line(event))
-
     def heard(method: str, params: Raw) -> None:
         if method == "event":
-            show(msgspec.json.decode(params, type=LoggedEvent))
+            print_event(msgspec.json.decode(params, type=LoggedEvent), as_json=as_json)
 
     client = SidecarClient(user_paths())
     more = True
@@ -284,20 +271,27 @@ def events(session: str, kinds: tuple[str, ...], after: int | None, *, follow: b
         asked = EventsRequest(after=after, session=session, kinds=kinds, follow=follow)
         page = client.call("events", asked, EventsPage, seconds=float("inf") if follow else 60.0, heard=heard)
         for event in page.events:
-            show(event)
+            print_event(event, as_json=as_json)
         after, more = page.position, page.more or follow
+
+
+def print_event(event: LoggedEvent, *, as_json: bool) -> None:
+    """Print an event in one line."""
+    if as_json:
+        echo_json_text(msgspec.json.encode(event).decode())
+    else:
+        echo(event_line(event))
 
 
 def event_line(event: LoggedEvent) -> str:
     """Describe an event in one line."""
     when = local_time(event.at)
     session = f"{event.session.host}:{event.session.id}" if event.session else "-"
-    fields = msgspec.to_builtins(event.data)
-    said = ", ".join(f"{name} {_shown(value)}" for name, value in fields.items() if name != "type")
+    said = ", ".join(
+        f"{name} {value if isinstance(value, str) else msgspec.json.encode(value).decode()}"
+        for name, value in msgspec.to_builtins(event.data).items()
+        if name != "type"
+    )
     origin = f" by {event.origin}" if event.origin else ""
     line = f"{event.position} {when} {event.system} {event.kind} {session}{origin}: {said}"
     return clean_line(line, SHOWN_LENGTH)
-
-
-def _shown(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

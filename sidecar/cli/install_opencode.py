@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from sidecar import __version__
-from sidecar.cli import VERBS
 from sidecar.cli.printing import echo
 from sidecar.hosts.opencode import plugin_file
 from sidecar.hosts.opencode.plugin_file import (
@@ -39,7 +38,7 @@ def plugin_file_offers(scope: str, runtime: Path) -> InstallationInfo:
 
     A project's file is shared by all its users, so it has the name of the command, not one user's path to it.
     """
-    return InstallationInfo("supervisor" if scope == "project" else str(runtime), __version__, VERBS.keys())
+    return InstallationInfo("supervisor" if scope == "project" else str(runtime), __version__)
 
 
 class OpenCodeFile(Struct, frozen=True):

@@ -9,12 +9,11 @@ import sys
 from typing import Any, Final
 
 import click
-import msgspec
 
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.history import event_line
+from sidecar.cli.history import print_event
 from sidecar.cli.options import PROJECT
-from sidecar.cli.printing import echo, echo_json, echo_json_text
+from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.hosts.shared import checked_session_id
 from sidecar.kernel.errors import BadInputError
@@ -186,7 +185,7 @@ def history(session: str, project: str, *, as_json: bool) -> None:
     platform = build_platform(user_paths().state)
     key = _find_session(platform, session, project)
     for event in platform.log.newest(EventFilter(session=key, kinds=LOOP_KINDS), EVENTS_SHOWN):
-        echo_json_text(msgspec.json.encode(event).decode()) if as_json else echo(event_line(event))
+        print_event(event, as_json=as_json)
 
 
 def _find_session(platform: PlatformServices, named: str, project: str) -> SessionKey:

@@ -7,8 +7,12 @@ from collections.abc import Iterable
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
-from sidecar.kernel.text import clean_text
+from sidecar.kernel.text import clean_text, escape_unprintable
+
+CELL_LENGTH = 300
+"""Longest table cell, in characters."""
 
 
 class Screen(Console):
@@ -25,3 +29,9 @@ def new_table(*columns: str) -> Table:
     for name in columns:
         table.add_column(name, overflow="fold")
     return table
+
+
+def clipped_cell(text: str) -> Text:
+    """Untrusted text as a table cell: unprintable characters are escaped, and long text is cut."""
+    shown = escape_unprintable(text)
+    return Text(shown if len(shown) <= CELL_LENGTH else f"{shown[: CELL_LENGTH - 1]}…")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -11,11 +11,6 @@ from sidecar.cli.options import CLAUDE_CODE, OPENCODE, HostChoice
 from sidecar.cli.printing import echo, echo_json
 from sidecar.platform import paths
 from sidecar.platform.client import SidecarClient
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sidecar.hosts.ports import McpAccess
 
 
 @click.command()
@@ -44,7 +39,6 @@ CONFIG_PLACES: Final = {
     OPENCODE: "your own opencode.json; a project's is shared with others",
     "json": "whatever takes a URL and a header",
 }
-LIST_FORMS: Final = "list"
 ALL_SESSIONS_NOTE: Final = """\
 The token is a secret: it opens the tools of all your sessions. Each call must name one, as the
 Supervisor plugin of a host does; for a host without it, name a session here: --session ID."""
@@ -55,11 +49,8 @@ ONE_SESSION_NOTE: Final = "The token is a secret: it opens the tools of this one
 @click.option(
     "--print-config",
     "form",
-    is_flag=False,
-    flag_value=LIST_FORMS,
-    type=HostChoice((*CONFIG_PLACES, LIST_FORMS)),
-    metavar="[FORM]",
-    help="Print how to reach it by URL, for claude-code, opencode or as json; without a form, what there is.",
+    type=HostChoice(tuple(CONFIG_PLACES)),
+    help="Print how to reach it by URL.",
 )
 @click.option("--session", default="", help="With --print-config: for this session alone, by the host's id.")
 def mcp(form: str | None, session: str) -> None:
@@ -73,10 +64,6 @@ def mcp(form: str | None, session: str) -> None:
     """
     if not form:  # __main__.py handles `supervisor mcp` without options
         raise click.UsageError("options go with --print-config; the pipe is `supervisor mcp` alone")
-    if form == LIST_FORMS:
-        for name, place in CONFIG_PLACES.items():
-            echo(f"supervisor mcp --print-config {name}: {place}")
-        return
     _print_config(form, session)
 
 
@@ -96,31 +83,15 @@ def _print_config(form: str, session: str) -> None:
             )
         asked = AccessRequest(known.host, known.session)
     access = call_sidecar("mcp_access", asked, McpAccess)
-    forms: dict[str, Callable[[McpAccess], dict[str, Any]]] = {
-        CLAUDE_CODE: _claude_config,
-        OPENCODE: _opencode_config,
-        "json": _plain_config,
+    headers = {"Authorization": f"Bearer {access.token}"}
+    claude = {"type": "http", "url": access.url, "headers": headers}
+    opencode = {"type": "remote", "url": access.url, "oauth": False, "headers": headers}
+    forms: dict[str, dict[str, Any]] = {
+        CLAUDE_CODE: {"mcpServers": {"supervisor": claude}},
+        OPENCODE: {"$schema": "https://opencode.ai/config.json", "mcp": {"supervisor": opencode}},
+        "json": {"url": access.url, "token": access.token, "headers": headers},
     }
-    echo_json(forms[form](access))
+    echo_json(forms[form])
     echo(
         f"Add this to {CONFIG_PLACES[form]}.\n{ONE_SESSION_NOTE if session else ALL_SESSIONS_NOTE}", err=True
     )
-
-
-def _claude_config(access: McpAccess) -> dict[str, Any]:
-    return {
-        "mcpServers": {"supervisor": {"type": "http", "url": access.url, "headers": _auth_headers(access)}}
-    }
-
-
-def _opencode_config(access: McpAccess) -> dict[str, Any]:
-    server = {"type": "remote", "url": access.url, "oauth": False, "headers": _auth_headers(access)}
-    return {"$schema": "https://opencode.ai/config.json", "mcp": {"supervisor": server}}
-
-
-def _plain_config(access: McpAccess) -> dict[str, Any]:
-    return {"url": access.url, "token": access.token, "headers": _auth_headers(access)}
-
-
-def _auth_headers(access: McpAccess) -> dict[str, str]:
-    return {"Authorization": f"Bearer {access.token}"}

@@ -110,16 +110,19 @@ def _approve_gates(doors: GateServices, folder: str, only: tuple[str, ...], *, y
     if not new:
         echo("There is nothing to approve.")
         return 0
-    if not yes and not sys.stdin.isatty():
-        raise click.UsageError("there is no terminal to ask on. Look at what is shown, then add --yes")
-    if not yes and not click.confirm(
-        f"Approve {len(new)} of them for {escape_unprintable(folder)}?", default=False
-    ):
+    if not yes and not _confirm(f"Approve {len(new)} of them for {escape_unprintable(folder)}?"):
         echo("Nothing was approved.")
         return DECLINED
     doors.trust.approve(folder, new)
     echo(f"Approved: {', '.join(escape_unprintable(gate.id) for gate in new)}. `supervisor gates` runs them.")
     return 0
+
+
+def _confirm(question: str) -> bool:
+    """Ask the person at the terminal. Raises UsageError where there is none."""
+    if not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal to ask on. Look at what is shown, then add --yes")
+    return click.confirm(question, default=False)
 
 
 def _print_problems(catalog: AvailableGates) -> None:
@@ -212,9 +215,7 @@ def _accept_held(asked: HeldEditsRequest, held: tuple[HeldEdit, ...], *, yes: bo
     for edit in held:
         for line in held_edit_lines(edit):
             echo(line)
-    if not yes and not sys.stdin.isatty():
-        raise click.UsageError("there is no terminal to ask on. Look at what is shown, then add --yes")
-    if not yes and not click.confirm("Let this count?", default=False):
+    if not yes and not _confirm("Let this count?"):
         echo("Nothing was accepted; it is held as before.")
         sys.exit(DECLINED)
     shown = tuple(edit.digest for edit in held)
@@ -228,10 +229,6 @@ def _accept_held(asked: HeldEditsRequest, held: tuple[HeldEdit, ...], *, yes: bo
 def held_edit_lines(edit: HeldEdit) -> Iterator[str]:
     """Return the edit for a terminal: where, what, and the difference."""
     yield f"{escape_unprintable(edit.path)}: {escape_unprintable(edit.summary)}"
-    yield from _diff_lines(edit)
-
-
-def _diff_lines(edit: HeldEdit) -> Iterator[str]:
     before, now = escape_unprintable_lines(edit.before), escape_unprintable_lines(edit.now)
     lines = difflib.unified_diff(before, now, "in force", "held", lineterm="")
     yield from (f"  {line}" for line in lines)

@@ -103,7 +103,7 @@ def encode_fault(ident: MessageId, code: int, message: str) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (_json(ident), _json(RpcError(code, message)))
 
 
-def encode_call(method: str, params: Struct | None, ident: MessageId | UnsetType = UNSET) -> bytes:
+def encode_call(method: str, params: object, ident: MessageId | UnsetType = UNSET) -> bytes:
     """Encode a request, or a notification where there is no `ident`."""
     number = b"" if ident is UNSET else b'"id":%b,' % _json(ident)
     given = b"" if params is None else b',"params":%b' % _json(params)

@@ -19,11 +19,9 @@ import pytest
 
 import sidecar
 from sidecar import cli
-from sidecar.cli.help import CommandWords
 from sidecar.cli.screen import Screen
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.client import SidecarError
-from sidecar.platform.data import load_data
 from sidecar.platform.paths import user_paths
 from support.table import over_table
 from support.typed import typed
@@ -189,9 +187,6 @@ def test_a_wrong_word_is_named_with_the_help_to_ask_for(
         (("doctr",), "doctor"),
         (("rubric", "chek"), "check"),  # its module is imported late
         (("help", "goal", "sett"), "set"),
-        (("settings",), "config show"),
-        (("judge",), "config edit"),
-        (("rubric", "make"), "rubric init"),
         (("xyzzy",), ""),
     ],
 )
@@ -305,8 +300,3 @@ def test_a_state_folder_that_cannot_be_made_is_told_by_serve(tmp_path: Path) -> 
     done = supervisor("serve", XDG_STATE_HOME=str(tmp_path / "file"))
     assert done.returncode == 1
     assert done.stderr.startswith("supervisor: the state folder cannot be used: ")
-
-
-def test_every_word_means_a_command_that_is_there() -> None:
-    for meant in load_data("command_words", CommandWords).meant.values():
-        assert typed("help", *meant.split()) == 0

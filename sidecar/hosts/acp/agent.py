@@ -14,14 +14,15 @@ import asyncio
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 from msgspec.structs import replace
 
 from sidecar import __version__
 from sidecar.hosts.acp.link import (
+    CANCELLED,
     PROTOCOL_VERSION,
     SIGN_IN_FIRST,
     AcpConnection,
@@ -29,25 +30,14 @@ from sidecar.hosts.acp.link import (
     AgentError,
     AgentPermit,
     AgentRefusedError,
-    CancelledOutcome,
-    CancelNotification,
-    Header,
-    HttpServer,
-    Implementation,
-    InitializeRequest,
     InitializeResponse,
-    NewSessionRequest,
     NewSessionResponse,
     PermissionLevel,
     PermissionRequest,
-    PermissionResponse,
-    PromptRequest,
     PromptResponse,
-    PromptText,
     PromptUsage,
     SessionNotification,
     SessionUpdate,
-    StdioServer,
     choose_permission_answer,
     quote_one_line,
 )
@@ -58,7 +48,11 @@ from sidecar.kernel.text import last_characters, strip_control_codes
 from sidecar.platform.dialogue import NotLaunchedError, ProcessDialogue, open_dialogue
 from sidecar.platform.rpc import LINE_LIMIT
 
-CLIENT_INFO: Final = Implementation("supervisor", __version__)
+HELLO: Final[dict[str, Any]] = {
+    "protocolVersion": PROTOCOL_VERSION,
+    "clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False},
+    "clientInfo": {"name": "supervisor", "version": __version__},
+}
 START_S: Final = 120.0
 """Seconds from the start until a session is open. A first start through npx downloads the agent."""
 CANCEL_S: Final = 2.0
@@ -144,9 +138,7 @@ class _AcpRun:
         """Open a session. Raises AgentError."""
         try:
             async with asyncio.timeout(START_S):
-                agent = await self._link.ask(
-                    "initialize", InitializeRequest(client_info=CLIENT_INFO), InitializeResponse
-                )
+                agent = await self._link.ask("initialize", HELLO, InitializeResponse)
                 if agent.protocol_version != PROTOCOL_VERSION:
                     raise AgentError(_version_trouble(agent.protocol_version))
                 self._session = await self._open(agent)
@@ -154,7 +146,7 @@ class _AcpRun:
             raise AgentError(f"it opened no session within {START_S:g} s") from error
 
     async def _open(self, agent: InitializeResponse) -> str:
-        asked = NewSessionRequest(self._errand.project, self._servers(agent))
+        asked = {"cwd": self._errand.project, "mcpServers": self._servers(agent)}
         try:
             return (await self._link.ask("session/new", asked, NewSessionResponse)).session_id
         except AgentRefusedError as error:
@@ -164,7 +156,8 @@ class _AcpRun:
 
     async def _work(self) -> str:
         """Send the prompt and wait for the turn to end; return what was wrong with its end."""
-        prompt = PromptRequest(self._session, (PromptText(_replace_unencodable(self._errand.prompt)),))
+        text = self._errand.prompt.encode("utf-8", "replace").decode()  # JSON carries no lone surrogates
+        prompt = {"sessionId": self._session, "prompt": [{"type": "text", "text": text}]}
         done = await self._link.ask("session/prompt", prompt, PromptResponse)
         with suppress(msgspec.DecodeError):
             self._tokens = token_count_or_zero(msgspec.json.decode(done.usage, type=PromptUsage).total_tokens)
@@ -180,20 +173,20 @@ class _AcpRun:
         self._cancelling = True
         with suppress(TimeoutError, AgentError):
             async with asyncio.timeout(CANCEL_S):
-                await self._link.tell("session/cancel", CancelNotification(self._session))
+                await self._link.tell("session/cancel", {"sessionId": self._session})
                 await self._link.answer(PromptResponse)
 
-    def _servers(self, agent: InitializeResponse) -> tuple[HttpServer | StdioServer, ...]:
+    def _servers(self, agent: InitializeResponse) -> list[dict[str, Any]]:
         """Return the session's tools: at their URL, or through a pipe that the agent starts."""
         access = self._errand.access
         if access is None:
-            return ()
+            return []
         if agent.reaches_http:
-            return (
-                HttpServer(MCP_SERVER_NAME, access.url, (Header("Authorization", f"Bearer {access.token}"),)),
-            )
-        token = Header("SUPERVISOR_MCP_TOKEN", access.token)
-        return (StdioServer(MCP_SERVER_NAME, sys.executable, ("-P", "-m", "sidecar", "mcp"), (token,)),)
+            token = {"name": "Authorization", "value": f"Bearer {access.token}"}
+            return [{"type": "http", "name": MCP_SERVER_NAME, "url": access.url, "headers": [token]}]
+        token = {"name": "SUPERVISOR_MCP_TOKEN", "value": access.token}
+        pipe = {"command": sys.executable, "args": ("-P", "-m", "sidecar", "mcp"), "env": [token]}
+        return [{"name": MCP_SERVER_NAME, **pipe}]
 
     def _told(self, method: str, parameters: Raw) -> None:
         if method != "session/update":
@@ -229,12 +222,12 @@ class _AcpRun:
         else:
             self._titles[update.tool_call_id] = title
 
-    def _asked(self, method: str, parameters: Raw) -> Struct | None:
+    def _asked(self, method: str, parameters: Raw) -> dict[str, Any] | None:
         if method != "session/request_permission":
             return None
         asked = msgspec.json.decode(parameters, type=PermissionRequest)
         if self._cancelling:
-            return PermissionResponse(CancelledOutcome())
+            return CANCELLED
         allow = self._permit.allows(asked.tool_call)
         what = asked.tool_call.title or asked.tool_call.kind or "something"
         self._note(f"{'allowed' if allow else 'not allowed'} ({self._permit.leave}): {what}")
@@ -272,8 +265,3 @@ def _sign_in_trouble(agent: InitializeResponse) -> str:
     ways = (": ".join(filter(None, (way.name, way.description))) for way in agent.auth_methods or ())
     how = quote_one_line("; ".join(ways)) or "see its documentation"
     return f"it wants to be signed in to first, outside of Supervisor: {how}"
-
-
-def _replace_unencodable(text: str) -> str:
-    """Replace lone surrogates, which JSON cannot carry."""
-    return text.encode("utf-8", "replace").decode()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
@@ -37,36 +37,11 @@ PROTOCOL_VERSION: Final = 1
 SIGN_IN_FIRST: Final = -32_000
 """The error code of an agent that nobody has signed in to."""
 
+CANCELLED: Final[dict[str, Any]] = {"outcome": {"outcome": "cancelled"}}
+"""The answer to a permission request by which no option is chosen: the turn ends, or none of them fits."""
+
+# What an agent says, as far as it is used. What it is told is written where it is sent.
 # --- initialize ---
-
-
-class FileSystemCapability(Struct, frozen=True, rename="camel"):
-    """Whether the agent may read and write files through us."""
-
-    read_text_file: bool = False
-    write_text_file: bool = False
-
-
-class ClientCapabilities(Struct, frozen=True):
-    """What the agent may ask of us."""
-
-    fs: FileSystemCapability = FileSystemCapability()
-    terminal: bool = False
-
-
-class Implementation(Struct, frozen=True):
-    """The name and version of a client or an agent."""
-
-    name: str
-    version: str
-
-
-class InitializeRequest(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The first request."""
-
-    protocol_version: int = PROTOCOL_VERSION
-    client_capabilities: ClientCapabilities = ClientCapabilities()
-    client_info: Implementation
 
 
 class McpCapabilities(Struct, frozen=True):
@@ -102,57 +77,13 @@ class InitializeResponse(Struct, frozen=True, rename="camel"):
         return bool(of_mcp and of_mcp.http)
 
 
-# --- session/new, session/prompt, session/cancel ---
-
-
-class Header(Struct, frozen=True):
-    """One header of an HTTP request, or one variable of an environment."""
-
-    name: str
-    value: str
-
-
-class HttpServer(Struct, frozen=True, tag_field="type", tag="http"):
-    """An MCP server that speaks Streamable HTTP."""
-
-    name: str
-    url: str
-    headers: tuple[Header, ...]
-
-
-class StdioServer(Struct, frozen=True):
-    """An MCP server that the agent starts, which every agent supports. This kind has no `type`."""
-
-    name: str
-    command: str
-    args: tuple[str, ...]
-    env: tuple[Header, ...]
-
-
-class NewSessionRequest(Struct, frozen=True, rename="camel"):
-    """Begin a conversation in a folder, given as an absolute path."""
-
-    cwd: str
-    mcp_servers: tuple[HttpServer | StdioServer, ...] = ()
+# --- session/new, session/prompt ---
 
 
 class NewSessionResponse(Struct, frozen=True, rename="camel"):
     """The conversation has begun."""
 
     session_id: str
-
-
-class PromptText(Struct, frozen=True, tag_field="type", tag="text"):
-    """A piece of a prompt."""
-
-    text: str
-
-
-class PromptRequest(Struct, frozen=True, rename="camel"):
-    """Begin a turn."""
-
-    session_id: str
-    prompt: tuple[PromptText, ...]
 
 
 class PromptResponse(Struct, frozen=True, rename="camel"):
@@ -166,12 +97,6 @@ class PromptUsage(Struct, frozen=True, rename="camel"):
     """The tokens of a session so far. The protocol calls it unstable."""
 
     total_tokens: int
-
-
-class CancelNotification(Struct, frozen=True, rename="camel"):
-    """End the turn early."""
-
-    session_id: str
 
 
 # --- session/update ---
@@ -240,22 +165,6 @@ class PermissionRequest(Struct, frozen=True, rename="camel"):
     options: tuple[PermissionOption, ...]
 
 
-class SelectedOutcome(Struct, frozen=True, rename="camel", tag_field="outcome", tag="selected"):
-    """This option was chosen."""
-
-    option_id: str
-
-
-class CancelledOutcome(Struct, frozen=True, tag_field="outcome", tag="cancelled"):
-    """No option was chosen: the turn is being cancelled, or none of the options fits."""
-
-
-class PermissionResponse(Struct, frozen=True):
-    """The response to a permission request."""
-
-    outcome: SelectedOutcome | CancelledOutcome
-
-
 JUNK_LIMIT: Final = 100
 """Lines that are not JSON-RPC before an agent is given up."""
 QUOTE_LIMIT: Final = 300
@@ -264,7 +173,7 @@ QUOTE_LIMIT: Final = 300
 T = TypeVar("T")
 NewsHandler = Callable[[str, Raw], None]
 """Handles a notification: its method and parameters."""
-QuestionHandler = Callable[[str, Raw], Struct | None]
+QuestionHandler = Callable[[str, Raw], dict[str, Any] | None]
 """Answers a request: its method and parameters; None for a method that we do not offer."""
 
 
@@ -299,7 +208,7 @@ class AcpConnection:
         self._number = 0
         self._junk: list[str] = []
 
-    async def ask(self, method: str, params: Struct, form: type[T]) -> T:
+    async def ask(self, method: str, params: dict[str, Any], form: type[T]) -> T:
         """Send a request and wait for the answer. Raises AgentError."""
         self._number += 1
         self._method = method
@@ -318,7 +227,7 @@ class AcpConnection:
             elif self._concerns(message):
                 return self._read(message, form)
 
-    async def tell(self, method: str, params: Struct) -> None:
+    async def tell(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification."""
         await self._say(encode_call(method, params))
 
@@ -450,11 +359,11 @@ class AgentPermit(Struct, frozen=True):
         return inside and (call.kind in READ_KINDS or (call.kind in EDIT_KINDS and bool(paths)))
 
 
-def choose_permission_answer(asked: PermissionRequest, *, allow: bool) -> PermissionResponse:
+def choose_permission_answer(asked: PermissionRequest, *, allow: bool) -> dict[str, Any]:
     """Choose an answer for this one time; if no option fits, the answer is "cancelled", a refusal."""
     kinds = ("allow_once",) if allow else ("reject_once", "reject_always")
     found = _first_option(asked.options, kinds) or _first_option(asked.options, ("reject_once",))
-    return PermissionResponse(SelectedOutcome(found.option_id) if found else CancelledOutcome())
+    return {"outcome": {"outcome": "selected", "optionId": found.option_id}} if found else CANCELLED
 
 
 def _first_option(options: Sequence[PermissionOption], kinds: Sequence[str]) -> PermissionOption | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -108,16 +108,7 @@ HookEvent = (
 )
 
 HOST_TITLE: Final = "Claude Code"
-HOOK_EVENT_NAMES: Final = (
-    "SessionStart",
-    "UserPromptExpansion",
-    "UserPromptSubmit",
-    "PreToolUse",
-    "Stop",
-    "StopFailure",
-    "FileChanged",
-    "SessionEnd",
-)
+HOOK_EVENT_NAMES: Final = tuple(str(one.__struct_config__.tag) for one in get_args(HookEvent))
 HOOK_EVENT_DECODER: Final[msgspec.json.Decoder[HookEvent]] = msgspec.json.Decoder(HookEvent)
 TOOL_INPUT_DECODER: Final = msgspec.json.Decoder(HookToolInput)
 NAME_DECODER: Final = msgspec.json.Decoder(HookEventName)

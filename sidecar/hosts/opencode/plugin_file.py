@@ -29,7 +29,7 @@ from sidecar.platform.files import UnusableFileError, read_whole, write_whole
 from sidecar.platform.installation import HostError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 
 OWN_PYTHON: Final = {"PYTHONPATH": "", "PYTHONSAFEPATH": "1"}
@@ -57,13 +57,11 @@ _MINE = re.compile(
 class InstallationInfo(Struct, frozen=True):
     """What this installation offers a host.
 
-    `command` starts the runtime: an absolute path, or a name on PATH if others read the file too. `verbs` are
-    the subcommands it knows; a server is offered only if its subcommand is there.
+    `command` starts the runtime: an absolute path, or a name on PATH if others read the file too.
     """
 
     command: str
     version: str
-    verbs: Collection[str]
 
 
 class PluginFileInfo(Struct, frozen=True):
@@ -113,37 +111,27 @@ def _plugin_setup(root: Path, offers: InstallationInfo) -> dict[str, Any]:
 
     `lsp` is kept apart: setting it where the user did not would switch on all of the host's own servers.
     """
-    config: dict[str, Any] = {"command": _read_commands(root), "agent": {JUDGE_AGENT: _judge_agent(root)}}
-    if "mcp" in offers.verbs:
-        tools = {"type": "local", "command": [offers.command, "mcp"], "enabled": True}
-        config["mcp"] = {"supervisor": {**tools, "environment": {**OWN_PYTHON, "CLAUDE_PROJECT_DIR": ""}}}
-    setup = {"version": offers.version, "config": config}
-    if "lsp" in offers.verbs:
-        server = {"command": [offers.command, "lsp"], "extensions": [".md"], "env": OWN_PYTHON}
-        setup["lsp"] = {"supervisor-rubric": server}
-    return setup
-
-
-def _read_commands(root: Path) -> dict[str, dict[str, str]]:
     found = sorted((root / "commands").glob("*.md"))
     if not found:
         raise _broken_install_error(f"{root / 'commands'} holds no command")
-    return {f"{COMMAND_PREFIX}{path.stem}": _read_command(path) for path in found}
-
-
-def _read_command(path: Path) -> dict[str, str]:
-    description, template = _read_described_text(path)
-    return {"description": description, "template": template}
-
-
-def _judge_agent(root: Path) -> dict[str, Any]:
+    commands = {
+        f"{COMMAND_PREFIX}{path.stem}": dict(
+            zip(("description", "template"), _read_described_text(path), strict=True)
+        )
+        for path in found
+    }
     description, prompt = _read_described_text(root / "rubric" / "opencode-judge.md")
+    judge = {"mode": "subagent", "hidden": True, "description": description, "prompt": prompt}
+    tools = {"type": "local", "command": [offers.command, "mcp"], "enabled": True}
+    server = {"command": [offers.command, "lsp"], "extensions": [".md"], "env": OWN_PYTHON}
     return {
-        "mode": "subagent",
-        "hidden": True,
-        "description": description,
-        "prompt": prompt,
-        "permission": {"*": "deny"},
+        "version": offers.version,
+        "config": {
+            "command": commands,
+            "agent": {JUDGE_AGENT: {**judge, "permission": {"*": "deny"}}},
+            "mcp": {"supervisor": {**tools, "environment": {**OWN_PYTHON, "CLAUDE_PROJECT_DIR": ""}}},
+        },
+        "lsp": {"supervisor-rubric": server},
     }
 
 

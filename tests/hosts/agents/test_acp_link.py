@@ -8,15 +8,14 @@ from typing import Any, cast
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from sidecar.hosts.acp.link import (
+    CANCELLED,
     AcpConnection,
     AgentError,
-    CancelledOutcome,
     NewSessionResponse,
     PermissionRequest,
-    PermissionResponse,
     SessionNotification,
 )
 from sidecar.platform.dialogue import LineTooLongError, ProcessDialogue
@@ -51,11 +50,11 @@ def told(_method: str, parameters: Raw) -> None:
     msgspec.json.decode(parameters, type=SessionNotification)
 
 
-def asked(method: str, parameters: Raw) -> Struct | None:
+def asked(method: str, parameters: Raw) -> dict[str, Any] | None:
     if method != "session/request_permission":
         return None
     msgspec.json.decode(parameters, type=PermissionRequest)
-    return PermissionResponse(CancelledOutcome())
+    return CANCELLED
 
 
 JSON = st.recursive(
@@ -86,7 +85,7 @@ async def test_no_line_breaks_more_than_the_agent(lines: list[bytes | None]) -> 
     link = AcpConnection(cast("ProcessDialogue", agent), told, asked)
     trouble = ""
     try:
-        await link.ask("session/new", CancelledOutcome(), NewSessionResponse)
+        await link.ask("session/new", {}, NewSessionResponse)
     except AgentError as error:
         trouble = str(error)
     assert not {"\n", "\x1b"} & set(trouble)
@@ -101,7 +100,7 @@ async def test_every_question_is_answered_once_and_under_its_number(methods: lis
     ]
     agent = Lines([*questions, b'{"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s"}}'])
     await AcpConnection(cast("ProcessDialogue", agent), told, asked).ask(
-        "session/new", CancelledOutcome(), NewSessionResponse
+        "session/new", {}, NewSessionResponse
     )
     assert [message["id"] for message in agent.told] == [1, *(f"q{number}" for number in range(len(methods)))]
     assert all("result" in message or "error" in message for message in agent.told[1:])

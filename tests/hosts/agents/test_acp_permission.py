@@ -9,12 +9,11 @@ import pytest
 
 from sidecar.hosts.acp.link import (
     CALL_FILES_LIMIT,
+    CANCELLED,
     AgentPermit,
-    CancelledOutcome,
     PermissionLevel,
     PermissionOption,
     PermissionRequest,
-    SelectedOutcome,
     ToolCallLocation,
     ToolCallUpdate,
     choose_permission_answer,
@@ -96,5 +95,5 @@ def test_an_answer_holds_for_this_once_where_the_agent_offers_that(
 ) -> None:
     asked = PermissionRequest(ToolCallUpdate(), tuple(PermissionOption(kind, kind) for kind in offered))
     for allow, chosen in ((True, yes), (False, no)):
-        expected = SelectedOutcome(chosen) if chosen else CancelledOutcome()
-        assert choose_permission_answer(asked, allow=allow).outcome == expected
+        expected = {"outcome": {"outcome": "selected", "optionId": chosen}} if chosen else CANCELLED
+        assert choose_permission_answer(asked, allow=allow) == expected

@@ -21,7 +21,7 @@ from sidecar.hosts.opencode.plugin_file import (
 )
 from sidecar.platform.installation import HostError, plugin_root
 
-OFFERS = InstallationInfo("/opt/venv/bin/supervisor", "1.2.3", ())
+OFFERS = InstallationInfo("/opt/venv/bin/supervisor", "1.2.3")
 SOURCE = "// a plugin\nconst A = 1\nconst SETUP = {} // filled in\nconst B = 2\n"
 
 
@@ -52,43 +52,38 @@ def root(tmp_path: Path) -> Path:
 
 def test_commands_and_judge_are_in_the_file_and_the_rest_of_it_is_as_it_was(root: Path) -> None:
     text = bake_plugin_from_root(root, OFFERS)
-    assert setup_of(text) == {
-        "version": "1.2.3",
-        "config": {
-            "command": {"supervisor:goal": {"description": "Set: a goal", "template": "Do $ARGUMENTS."}},
-            "agent": {
-                "supervisor-judge": {
-                    "mode": "subagent",
-                    "hidden": True,
-                    "description": "It judges",
-                    "prompt": "Judge it.",
-                    "permission": {"*": "deny"},
-                }
-            },
-        },
+    setup = setup_of(text)
+    assert setup["version"] == "1.2.3"
+    commands = {"supervisor:goal": {"description": "Set: a goal", "template": "Do $ARGUMENTS."}}
+    assert setup["config"]["command"] == commands
+    assert setup["config"]["agent"] == {
+        "supervisor-judge": {
+            "mode": "subagent",
+            "hidden": True,
+            "description": "It judges",
+            "prompt": "Judge it.",
+            "permission": {"*": "deny"},
+        }
     }
     lines = text.split("\n")
     assert lines[1:3] == ["// a plugin", "const A = 1"]
     assert text.endswith("\n}\nconst B = 2\n")
 
 
-def test_a_server_is_offered_only_where_the_command_has_its_verb(root: Path) -> None:
-    both = setup_of(bake_plugin_from_root(root, InstallationInfo("/r", "1", ("install", "mcp", "lsp"))))
+def test_both_servers_are_offered(root: Path) -> None:
+    both = setup_of(bake_plugin_from_root(root, InstallationInfo("/r", "1")))
     own = {"PYTHONPATH": "", "PYTHONSAFEPATH": "1"}
     here = {**own, "CLAUDE_PROJECT_DIR": ""}
     assert both["config"]["mcp"] == {
         "supervisor": {"type": "local", "command": ["/r", "mcp"], "enabled": True, "environment": here}
     }
     assert both["lsp"] == {"supervisor-rubric": {"command": ["/r", "lsp"], "extensions": [".md"], "env": own}}
-    neither = setup_of(bake_plugin_from_root(root, InstallationInfo("/r", "1", ("install",))))
-    assert "mcp" not in neither["config"]
-    assert "lsp" not in neither
 
 
 def test_the_servers_that_would_switch_on_all_of_the_hosts_own_stay_out_of_its_configuration(
     root: Path,
 ) -> None:
-    assert "lsp" not in setup_of(bake_plugin_from_root(root, InstallationInfo("/r", "1", ("lsp",))))["config"]
+    assert "lsp" not in setup_of(bake_plugin_from_root(root, OFFERS))["config"]
 
 
 def test_the_real_files_make_every_command_and_a_judge_without_tools() -> None:
@@ -134,7 +129,7 @@ def test_an_installation_that_is_not_whole_bakes_nothing_and_says_what_to_do(
 def test_whatever_a_command_says_is_data_in_the_file(body: str) -> None:
     root = plugin_root()
     source = f"{SOURCE}// {json.dumps(body)}\n"
-    text = bake_plugin_file(source, root, InstallationInfo(body, "1", ("mcp",)))
+    text = bake_plugin_file(source, root, InstallationInfo(body, "1"))
     assert setup_of(text)["config"]["mcp"]["supervisor"]["command"] == [body, "mcp"]
 
 

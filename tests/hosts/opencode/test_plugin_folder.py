@@ -23,7 +23,7 @@ SOURCE = "const SETUP = {} // filled in\n"
 
 def text_of(version: str) -> str:
     """A file of ours."""
-    return bake_plugin_file(SOURCE, plugin_root(), InstallationInfo("/r", version, ()))
+    return bake_plugin_file(SOURCE, plugin_root(), InstallationInfo("/r", version))
 
 
 TEXT = text_of("1.2.3")
