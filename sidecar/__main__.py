@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from sidecar.platform.client import HelloAnswer
+    from sidecar.platform.rpc import HelloAnswer
     from sidecar.servers.control import Methods, SidecarControl
 
 

@@ -34,10 +34,11 @@ from sidecar.judging.ports import Judge
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.events import NO_RUBRIC, JudgeAnswered
 from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
-from sidecar.platform.client import SIDECAR_SOCKET_FILE, STOP_ADVICE, HelloAnswer, SidecarError
+from sidecar.platform.client import SIDECAR_SOCKET_FILE, STOP_ADVICE, SidecarError
 from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import unblocking_command, user_paths
+from sidecar.platform.rpc import HelloAnswer
 from sidecar.systems.supervision.messages import MessageFiles
 from sidecar.systems.supervision.people import SessionReport, SessionSelector
 from sidecar.systems.supervision.policy.orders import switch_on_command

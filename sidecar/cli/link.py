@@ -9,8 +9,9 @@ import click
 from msgspec import Struct
 
 from sidecar import __version__
-from sidecar.platform.client import HelloAnswer, HelloRequest, SidecarClient
+from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
+from sidecar.platform.rpc import HelloAnswer, HelloRequest
 from sidecar.systems.supervision.people import SessionSelector
 
 SESSION_OPTION: Final = click.option(

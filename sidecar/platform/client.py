@@ -27,7 +27,7 @@ from sidecar import __version__
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform import installation, processes
 from sidecar.platform.paths import unblocking_command
-from sidecar.platform.rpc import BAD_INPUT, LINE_LIMIT, RpcMessage, encode_call
+from sidecar.platform.rpc import BAD_INPUT, LINE_LIMIT, HelloAnswer, HelloRequest, RpcMessage, encode_call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,20 +70,6 @@ class StopOutcome(StrEnum):
     ABSENT = "it was not running"
     ENDED = "it has ended"
     KILLED = "it did not answer and was killed"
-
-
-class HelloRequest(Struct, frozen=True):
-    """Identifies the caller."""
-
-    version: str
-
-
-class HelloAnswer(Struct, frozen=True):
-    """Identifies the sidecar. `leaving`: it is shutting down to make room for our newer version."""
-
-    version: str
-    pid: int
-    leaving: bool = False
 
 
 def connect_to_sidecar(seconds: float) -> socket.socket:

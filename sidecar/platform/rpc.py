@@ -55,6 +55,20 @@ class RpcMessage(Struct, frozen=True, kw_only=True):
     error: RpcError | UnsetType | None = UNSET
 
 
+class HelloRequest(Struct, frozen=True):
+    """Identifies the caller."""
+
+    version: str = ""
+
+
+class HelloAnswer(Struct, frozen=True):
+    """Identifies the sidecar. `leaving`: it is shutting down to make room for our newer version."""
+
+    version: str
+    pid: int
+    leaving: bool = False
+
+
 class PeerError(Exception):
     """A peer refused a request, or left before it answered; the message says why, in one line."""
 

@@ -196,34 +196,23 @@ class InboxHandler:
 # --- runs, for the process that starts their agents ---------------------------------------------------------
 
 
-class RunStatusReader:
-    """Answers status queries of runs."""
-
-    def __init__(self, services: Services, journals: SessionJournals) -> None:
-        """Read the sessions of these services."""
-        self._services = services
-        self._journals = journals
-
-    def of(self, query: RunStatusQuery) -> RunStatus:
-        """Return the session's status. Raises OSError, BadInputError."""
-        key = SessionKey(RUN_HOST, query.session)
-        session = self._services.store.load(key) or Session(key=key)
-        if query.iterate:
-            self._journals.change(key, lambda journal: (begin_next_iteration(journal), None))
-        settings, _ = self._services.configuration.load()
-        status = RunStatus(
-            project=session.project,
-            budget=continuation_budget(session, settings),
-            pending=session.pending.id if session.pending else "",
-            no_judge=self._why_no_judge(query.environment, settings),
-            exit_code=session_exit_code(session).value,
-            journal=self._journals.of(key),
-        )
-        return status if session.goal is None else _with_goal(status, session.goal, settings)
-
-    def _why_no_judge(self, environment: dict[str, str], settings: Settings) -> str:
-        chosen = self._services.judge.chosen(environment, settings) if environment else None
-        return chosen.why if chosen is not None and not chosen.backend else ""
+def read_run_status(services: Services, journals: SessionJournals, query: RunStatusQuery) -> RunStatus:
+    """Return the status of a run's session. Raises OSError, BadInputError."""
+    key = SessionKey(RUN_HOST, query.session)
+    session = services.store.load(key) or Session(key=key)
+    if query.iterate:
+        journals.change(key, lambda journal: (begin_next_iteration(journal), None))
+    settings, _ = services.configuration.load()
+    chosen = services.judge.chosen(query.environment, settings) if query.environment else None
+    status = RunStatus(
+        project=session.project,
+        budget=continuation_budget(session, settings),
+        pending=session.pending.id if session.pending else "",
+        no_judge=chosen.why if chosen and not chosen.backend else "",
+        exit_code=session_exit_code(session).value,
+        journal=journals.of(key),
+    )
+    return status if session.goal is None else _with_goal(status, session.goal, settings)
 
 
 def _with_goal(status: RunStatus, goal: Goal, settings: Settings) -> RunStatus:
@@ -246,7 +235,9 @@ CHECK_OUTPUT_LENGTH: Final = 600
 
 def run_methods(services: Services, journals: SessionJournals, checks: SessionChecks) -> Methods:
     """Build the methods of `supervisor run`, by name."""
-    statuses = RunStatusReader(services, journals)
+
+    def run_status(query: RunStatusQuery, _peer: Peer) -> RunStatus:
+        return read_run_status(services, journals, query)
 
     def run_note(note: RunNote, _peer: Peer) -> None:
         journals.note(SessionKey(RUN_HOST, checked_session_id(note.session)), note.event, note.project)
@@ -275,5 +266,5 @@ def run_methods(services: Services, journals: SessionJournals, checks: SessionCh
         "run_checks": struct_handler(RunChecks, run_checks),
         "run_workers": struct_handler(WorkerChange, run_workers),
         "run_note": struct_handler(RunNote, run_note),
-        "run_status": struct_handler(RunStatusQuery, lambda query, _: statuses.of(query)),
+        "run_status": struct_handler(RunStatusQuery, run_status),
     }

@@ -19,13 +19,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sidecar.kernel.session import MemoryGap
 from sidecar.platform.files import ensure_folder
 from sidecar.servers import SOCKET_BACKLOG
 
 if TYPE_CHECKING:
+    from sidecar.platform.rpc import HelloAnswer
     from sidecar.servers.control import SidecarControl
     from sidecar.servers.sidecar import BuildMethods, Sidecar, SidecarIntervals
 
@@ -162,15 +163,7 @@ COLLECTION_S: Final = 2.0
 """Seconds until garbage is looked for: at the start nearly all that is made stays, and looking takes long."""
 
 
-class RunningSidecar(Protocol):
-    """What the sidecar that holds the lock reports of itself."""
-
-    @property
-    def leaving(self) -> bool:
-        """Whether it makes room for us."""
-
-
-GreetHolder = Callable[[], RunningSidecar | None]
+GreetHolder = Callable[[], "HelloAnswer | None"]
 """Says hello, with our version, to the sidecar that holds the lock; None where none answers."""
 
 

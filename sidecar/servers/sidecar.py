@@ -27,6 +27,8 @@ from sidecar.platform.rpc import (
     INTERNAL_FAULT,
     LINE_LIMIT,
     UNKNOWN_METHOD,
+    HelloAnswer,
+    HelloRequest,
     RpcMessage,
     encode_fault,
     encode_result,
@@ -45,10 +47,6 @@ BuildMethods = Callable[[SidecarControl], Methods]
 log = logging.getLogger(__name__)
 
 
-class _UnknownMethodError(Exception):
-    """A peer called a method that does not exist."""
-
-
 class Timer(Protocol):
     """A scheduled callback."""
 
@@ -64,20 +62,6 @@ class SidecarIntervals(Struct, frozen=True, kw_only=True):
 
     beat_s: float = 2.0
     renew_s: float = 600.0
-
-
-class Greeting(Struct, frozen=True):
-    """What a caller reports of itself; all other parameters are ignored here."""
-
-    version: str = ""
-
-
-class Hello(Struct, frozen=True):
-    """Who answers. `leaving`: the caller is newer, so it will get the lock as soon as we are done."""
-
-    version: str
-    pid: int
-    leaving: bool = False
 
 
 class Sidecar:
@@ -185,23 +169,25 @@ class Sidecar:
         """Answer a request; raises nothing but CancelledError."""
         ident, method = None if message.id is UNSET else message.id, str(message.method)
         try:
-            return encode_result(ident, await self._carry_out(method, message.params, peer))
-        except _UnknownMethodError:
-            return encode_fault(ident, UNKNOWN_METHOD, "there is no such method")
+            answer = await self._carry_out(method, message.params, peer)
+            if answer is None:
+                return encode_fault(ident, UNKNOWN_METHOD, "there is no such method")
+            return encode_result(ident, answer)
         except BadInputError as error:
             return encode_fault(ident, BAD_INPUT, str(error))
         except Exception:
             log.exception("a request failed")
             return encode_fault(ident, INTERNAL_FAULT, f"internal error, see {self._control.log}")
 
-    async def _carry_out(self, method: str, params: Raw, peer: Peer) -> Raw | bytes:
+    async def _carry_out(self, method: str, params: Raw, peer: Peer) -> Raw | bytes | None:
+        """Return what a method answers, None where there is none of this name."""
         handler = self._own.get(method)
         if handler is None and self._methods is not None:
             handler = (await asyncio.shield(self._methods)).get(method)
         if handler is None:
-            raise _UnknownMethodError
+            return None
         if method == "hook":
-            self._suggest_renewal(read_params(params, Greeting).version, peer)
+            self._suggest_renewal(read_params(params, HelloRequest).version, peer)
         clock = asyncio.get_running_loop().time
         started = clock()
         try:
@@ -217,11 +203,11 @@ class Sidecar:
             peer.notify("replace")
 
     async def _hello(self, params: Raw, peer: Peer) -> bytes:
-        newer = is_newer_version(read_params(params, Greeting).version, self._control.version)
+        newer = is_newer_version(read_params(params, HelloRequest).version, self._control.version)
         if newer and not self._control.is_agent(peer.pid):
             self._control.drain()
         leaving = self._control.ending.is_set()
-        return msgspec.json.encode(Hello(self._control.version, self._control.pid, leaving))
+        return msgspec.json.encode(HelloAnswer(self._control.version, self._control.pid, leaving))
 
     async def _shutdown(self, _params: Raw, peer: Peer) -> bytes:
         if why := self._control.refuses_order("stop", peer.pid):

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from sidecar.hosts import unrecorded
 from sidecar.hosts.marker_inbox import MarkerFolder, MarkerInbox
@@ -22,7 +22,7 @@ from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import built_on_use
 from sidecar.platform.watching import FoldersWatch
 from sidecar.servers.connection import struct_handler
-from sidecar.servers.control import Methods, Peer, SidecarControl
+from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.mcp.access import McpFiles, McpTokens, parse_mcp_port
 from sidecar.servers.mcp.door import McpHandler, McpHttpEndpoint
 from sidecar.servers.methods import InboxCall, InboxHandler
@@ -89,12 +89,6 @@ def tool_methods(control: SidecarControl, toolbox: Callable[[], Toolbox], built:
     mcp = McpHandler(control, toolbox, McpTokens(files.token).caller)
     http = McpHttpEndpoint(control, mcp.ready, files, port)
 
-    async def tool(params: Raw, peer: Peer) -> bytes:
-        return await typed.call(params, peer)
-
-    async def tools(params: Raw, peer: Peer) -> bytes:
-        return await typed.list(params, peer)
-
     folder = user_config_folder(os.environ)
     # Editing the settings file can switch toolsets too, so MCP watches its folder.
     control.beside += [partial(mcp.watch, FoldersWatch, [folder] if folder else []), http.run]
@@ -102,8 +96,8 @@ def tool_methods(control: SidecarControl, toolbox: Callable[[], Toolbox], built:
         "mcp": mcp.open,
         "mcp_access": http.access,
         "toolsets": mcp.toolsets,
-        "tool": tool,
-        "tools": tools,
+        "tool": lambda params, peer: typed.call(params, peer),  # noqa: PLW0108 - it is built by the first call
+        "tools": lambda params, peer: typed.list(params, peer),  # noqa: PLW0108 - as above
     }
 
 
@@ -143,10 +137,12 @@ def inbox_methods(control: SidecarControl, built: Supervision) -> Methods:
             "hook", HookCall(host=unrecorded.HOST, event=event, environment={})
         )
 
-    def decided(decision: Struct) -> None:
-        handler.tell(decision)
-
-    inbox = MarkerInbox(MarkerFolder(user_paths().inbox), judged, built.services.clock, decided)
+    inbox = MarkerInbox(
+        MarkerFolder(user_paths().inbox),
+        judged,
+        built.services.clock,
+        lambda decision: handler.tell(decision),  # noqa: PLW0108 - it is made below
+    )
     handler = InboxHandler(control, inbox.open, partial(begin_marker_work, built.hooks))
     control.beside.append(inbox.run)
     return {"inbox": struct_handler(InboxCall, handler.open)}

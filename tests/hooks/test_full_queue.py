@@ -18,8 +18,9 @@ from msgspec import Raw
 
 from hooks.relay import LIMIT_S, RELAY, answer
 from sidecar.platform import client
-from sidecar.platform.client import HelloRequest, SidecarClient
+from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
+from sidecar.platform.rpc import HelloRequest
 from sidecar.servers.mcp import pipe
 
 pytestmark = pytest.mark.proves("crashes and bad input")

@@ -17,8 +17,9 @@ from msgspec import Struct
 
 import sidecar
 from sidecar.platform import client
-from sidecar.platform.client import HelloAnswer, SidecarClient, SidecarError, SidecarRefusedError, StopOutcome
+from sidecar.platform.client import SidecarClient, SidecarError, SidecarRefusedError, StopOutcome
 from sidecar.platform.paths import Paths, user_paths
+from sidecar.platform.rpc import HelloAnswer
 
 pytestmark = pytest.mark.process
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from msgspec import Raw
 
-from sidecar.platform.client import HelloAnswer, SidecarClient
+from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import Paths
+from sidecar.platform.rpc import HelloAnswer
 from sidecar.servers import serve as serving
 from sidecar.servers.control import Methods, Peer, SidecarControl
 

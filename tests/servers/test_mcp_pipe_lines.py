@@ -171,8 +171,6 @@ def test_what_a_sidecar_leaves_unanswered_is_an_error_and_is_not_sent_again(
     assert pipe.hear()["id"] == "a"
     taken.say(RESULT[:9])
     taken.hang_up()
-    assert pipe.process.stdout is not None
-    assert pipe.process.stdout.readline() == RESULT[:9] + b"\n"
     told = pipe.hear()
     assert told["id"] == "b"
     assert "call again" in told["error"]["message"]
@@ -196,7 +194,6 @@ def test_a_host_that_had_said_nothing_yet_begins_with_the_next_sidecar(
 def test_a_first_line_that_was_cut_is_sent_whole(listener: Listener, pipe: Pipe) -> None:
     taken = listener.take()
     pipe.say(OPENING[:9])
-    assert taken.link.recv(9, socket.MSG_WAITALL) == OPENING[:9]
     taken.hang_up()
     pipe.say(OPENING[9:])
     taken = listener.take()

@@ -23,7 +23,7 @@ from sidecar.kernel.session import Session, SessionKey
 from sidecar.servers.control import SidecarControl
 from sidecar.servers.page.door import MOST_VISITS, TOKEN_S, PageAccess
 from sidecar.servers.page.http import BEAT_S, COOKIE, HEADERS, PAUSE_S, LocalPage
-from sidecar.servers.page.markup import DiffRow, diff_rows
+from sidecar.servers.page.markup import diff_rows
 from sidecar.servers.page.readings import SESSIONS_SHOWN, PageReadings
 from sidecar.systems.supervision.people import CommandLineService
 from support.cases import KEY, PROJECT, PYTEST, gate_run, goal, session, stopped, with_goal
@@ -293,12 +293,12 @@ async def test_an_old_and_a_new_test_stand_side_by_side(fakes: Fakes, browser: B
 
 def test_lines_that_replace_each_other_make_one_row() -> None:
     assert list(diff_rows("@@ -1 +1 @@\n a\n-b\n-c\n+d\n e\n+f")) == [
-        DiffRow("@@ -1 +1 @@", "@@ -1 +1 @@"),
-        DiffRow("a", "a"),
-        DiffRow("b", "d"),
-        DiffRow("c", None),
-        DiffRow("e", "e"),
-        DiffRow(None, "f"),
+        ("@@ -1 +1 @@", "@@ -1 +1 @@"),
+        ("a", "a"),
+        ("b", "d"),
+        ("c", None),
+        ("e", "e"),
+        (None, "f"),
     ]
 
 

@@ -41,7 +41,7 @@ from sidecar.kernel.runs import (
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.platform.worktrees import Worktrees
-from sidecar.servers.methods import RunStatusReader
+from sidecar.servers.methods import read_run_status
 from sidecar.systems.iteration.journals import SessionJournals, change_workers
 from sidecar.systems.iteration.loop import AgentLoop
 from sidecar.systems.iteration.ports import RunParticipants
@@ -75,7 +75,7 @@ class HouseOverseer:
         )
         self.journals, self._clock = SessionJournals(fakes.journals, clock=fakes.clock), fakes.clock
         self.passes: Callable[[str, Environment], bool] = lambda _folder, _environment: True
-        self._standings = RunStatusReader(services, self.journals)
+        self._services = services
         self._about = {"session": session, "project": project}
         self.reachable = True
         self.kept: list[RunHistoryEvent] = []
@@ -84,7 +84,7 @@ class HouseOverseer:
     async def look(self, *, iterate: bool = False, judge: bool = False) -> RunStatus:
         environment = ENVIRONMENT if judge else {}
         query = RunStatusQuery(session=self._about["session"], iterate=iterate, environment=environment)
-        return self._standings.of(query)
+        return read_run_status(self._services, self.journals, query)
 
     async def order(self, order: Order) -> CommandReply:
         event = RunTypedEvent(**self._about, order=order)

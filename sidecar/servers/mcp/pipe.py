@@ -49,10 +49,6 @@ SILENCE_S: Final = 20.0
 """Longest wait for a sign of life. A working sidecar sends one every 2 s; its first client waits longer."""
 ANSWER_LIMIT: Final = 1 << 16
 """Bytes within which the answer must be complete."""
-OPENING_LIMIT: Final = 1 << 16
-"""Maximum bytes of a host's first line; a conversation that began with a longer one cannot be resumed."""
-LINE_LIMIT: Final = 1 << 20
-"""Maximum bytes that are kept of a line to read its id."""
 UNANSWERED: Final = (
     '{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":'
     '"the sidecar ended during this call, and nobody knows how far it came: look, then call again"}}\n'
@@ -154,57 +150,44 @@ def _timeval(seconds: float) -> bytes:
 
 
 class Pipe:
-    """Copies between standard input and output and the current sidecar."""
+    """Copies lines between standard input and output and the current sidecar."""
 
     def __init__(self, connect: Connect) -> None:
         """Connect immediately; raises what `connect` raises."""
         self._connect = connect
         self._opening = b""
-        self._between_lines = True
-        self._skipping = False
         self._requests = _Requests()
         self._side = _SidecarConnection(connect(BEGIN), self._requests)
 
     def run(self) -> None:
         """Copy until the host leaves. Raises PipeError, and what `connect` raises on reconnecting."""
-        while chunk := _read_host():
-            self._send(self._after_line(chunk) if self._skipping else chunk)
+        for lines in _whole_lines(_read_host):
+            self._send(lines)
         self._side.leave()
 
-    def _send(self, chunk: bytes) -> None:
-        self._requests.begin(chunk)
+    def _send(self, lines: bytes) -> None:
+        self._requests.begin(lines)
         try:
-            self._side.link.sendall(chunk)
-        except OSError:
-            chunk = self._take_up(chunk)
+            self._side.link.sendall(lines)
+        except OSError:  # another sidecar gets what this one did not receive
+            self._side.wait()
+            self._side = _SidecarConnection(self._connect(RESUME if self._opening else BEGIN), self._requests)
+            self._side.link.sendall(self._opening + lines)
         self._requests.confirm()
         if self._side.over:
             self._side.answer_with_errors()
-        if not self._opening.endswith(b"\n") and len(self._opening) <= OPENING_LIMIT:
-            self._opening += b"".join(chunk.partition(b"\n")[:2])
-        self._between_lines = chunk.endswith(b"\n") if chunk else self._between_lines
+        self._opening = self._opening or b"".join(lines.partition(b"\n")[:2])
 
-    def _take_up(self, chunk: bytes) -> bytes:
-        """Send another sidecar what this one did not receive; return what was sent of the chunk.
 
-        If the beginning of a line is lost, the rest of that line is dropped.
-        """
-        self._side.wait()
-        if len(self._opening) > OPENING_LIMIT:
-            raise PipeError("it has ended, and the host began with too long a line to begin anew")
-        begun = self._opening.endswith(b"\n")
-        if begun and not self._between_lines:
-            chunk = self._after_line(chunk)
-        if not self._side.between_lines:
-            _write_to_host(b"\n")
-        self._side = _SidecarConnection(self._connect(RESUME if begun else BEGIN), self._requests)
-        self._side.link.sendall(self._opening + chunk)
-        return chunk
-
-    def _after_line(self, chunk: bytes) -> bytes:
-        _, end, rest = chunk.partition(b"\n")
-        self._skipping, self._between_lines = not end, True
-        return rest
+def _whole_lines(read: Callable[[], bytes]) -> Iterator[bytes]:
+    """Yield whole lines as they come, until nothing more is read. A last one that was cut is lost."""
+    rest = bytearray()
+    while chunk := read():
+        rest += chunk
+        end = rest.rfind(b"\n", len(rest) - len(chunk)) + 1
+        if end:
+            yield bytes(rest[:end])
+            del rest[:end]
 
 
 class _Scanning:
@@ -217,38 +200,32 @@ class _Scanning:
     parse_constant = float
 
 
-class _Messages:
-    """The messages of one direction. Of a long line the middle is lost, and what is no JSON is skipped."""
+_scan = make_scanner(_Scanning)  # type: ignore[arg-type] # it takes anything with these names
 
-    def __init__(self) -> None:
-        self._scan = make_scanner(_Scanning)  # type: ignore[arg-type] # it takes anything with these names
-        self._rest = b""
 
-    def feed(self, chunk: bytes) -> Iterator[dict[str, Any]]:
-        *lines, rest = (self._rest + chunk).split(b"\n")
-        self._rest = rest[:LINE_LIMIT]
-        for line in lines:
-            try:
-                found, _ = self._scan(line.decode().strip(), 0)
-            except (StopIteration, SystemError, ValueError, RecursionError):
-                continue  # a SystemError says that the error of JSON has not been imported
-            for message in found if isinstance(found, list) else [found]:
-                if isinstance(message, dict):
-                    yield message
+def _messages(lines: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the messages of these lines; what is no JSON is skipped."""
+    for line in lines.split(b"\n"):
+        try:
+            found, _ = _scan(line.decode().strip(), 0)
+        except (StopIteration, SystemError, ValueError, RecursionError):
+            continue  # a SystemError says that the error of JSON has not been imported
+        for message in found if isinstance(found, list) else [found]:
+            if isinstance(message, dict):
+                yield message
 
 
 class _Requests:
     """The ids of the host's requests that have no answer yet."""
 
     def __init__(self) -> None:
-        self._host, self._side = _Messages(), _Messages()
         self._beginning: list[object] = []
         self._open: list[object] = []
         self._taking = allocate_lock()
 
-    def begin(self, chunk: bytes) -> None:
+    def begin(self, lines: bytes) -> None:
         """Note what is about to be sent: an answer may come before `confirm`."""
-        for message in self._host.feed(chunk):
+        for message in _messages(lines):
             if "method" in message and isinstance(message.get("id"), (int, str)):
                 self._beginning.append(message["id"])
             elif message.get("method") == CANCELLED and isinstance(message.get("params"), dict):
@@ -260,9 +237,9 @@ class _Requests:
             self._open += self._beginning
             self._beginning.clear()
 
-    def end(self, chunk: bytes) -> None:
+    def end(self, lines: bytes) -> None:
         """Note what a sidecar answers."""
-        for message in self._side.feed(chunk):
+        for message in _messages(lines):
             if "method" not in message:
                 self._drop(message.get("id"))
 
@@ -288,7 +265,6 @@ class _SidecarConnection:
 
     def __init__(self, link: SidecarSocket, requests: _Requests) -> None:
         self.link = link
-        self.between_lines = True
         self.over = False
         self._requests = requests
         self._left = False
@@ -312,11 +288,10 @@ class _SidecarConnection:
 
     def _copy_out(self) -> None:
         try:
-            while chunk := self.link.recv(COPY_BYTES):
-                if not _write_to_host(chunk):
+            for lines in _whole_lines(lambda: self.link.recv(COPY_BYTES)):
+                if not _write_to_host(lines):
                     os._exit(0)  # the host has left, while the main thread still waits for its input
-                self.between_lines = chunk.endswith(b"\n")
-                self._requests.end(chunk)
+                self._requests.end(lines)
         except OSError:
             pass  # the sidecar has ended
         self.over = not self._left
@@ -328,9 +303,7 @@ class _SidecarConnection:
         """Answer what no sidecar will answer any more."""
         for ident in self._requests.take():
             shown = quoted(ident) if isinstance(ident, str) else str(ident)
-            _write_to_host(b"" if self.between_lines else b"\n")
             _write_to_host((UNANSWERED % shown).encode())
-            self.between_lines = True
 
 
 def _read_host() -> bytes:

@@ -11,8 +11,6 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
-from msgspec import Struct
-
 from sidecar.kernel.text import escape_unprintable
 
 FOLDER: Final = Path(__file__).parent
@@ -45,11 +43,8 @@ def _templates() -> dict[str, Template]:
     return {name: Template(body) for name, body in TEMPLATE.findall(text)}
 
 
-class DiffRow(Struct, frozen=True):
-    """One row: the old line and the new one, None where there is none."""
-
-    old: str | None
-    new: str | None
+DiffRow = tuple[str | None, str | None]
+"""One row: the old line and the new one, None where there is none."""
 
 
 def diff_rows(hunks: str) -> Iterator[DiffRow]:
@@ -63,11 +58,11 @@ def diff_rows(hunks: str) -> Iterator[DiffRow]:
             continue
         yield from _pairs(old, new)
         same = line if line.startswith("@@") else line[1:]
-        yield DiffRow(same, same)
+        yield same, same
     yield from _pairs(old, new)
 
 
 def _pairs(old: list[str], new: list[str]) -> Iterator[DiffRow]:
-    yield from (DiffRow(*pair) for pair in zip_longest(old, new))
+    yield from zip_longest(old, new)
     old.clear()
     new.clear()

@@ -294,8 +294,8 @@ def _outcome(run: GateRun | None) -> str:
 
 
 def _pair(row: DiffRow) -> dict[str, object]:
-    same = row.old == row.new
-    sides = (("old", "same" if same else "gone", row.old), ("new", "same" if same else "came", row.new))
+    old, new = row
+    sides = (("old", "same" if old == new else "gone", old), ("new", "same" if old == new else "came", new))
     return {name: NOTHING if text is None else fill(kind, text=text) for name, kind, text in sides}
 
 

@@ -184,10 +184,6 @@ def _project_globs(paths: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 # --- hover --------------------------------------------------------------------------------------------------
 
 
-FILES_COUNTED: Final = 20_000
-"""Maximum number of project files that a glob is matched against: at most 40 ms."""
-
-
 class HoverText(Struct, frozen=True):
     """A plain text about a place."""
 
@@ -268,6 +264,6 @@ def _describe_rule(name: str) -> str:
 def _describe_glob(glob: str, around: RubricContext) -> str:
     if around.paths is None:
         return glob
-    found = sum(glob_matches_path(glob.removeprefix("!"), path) for path in around.paths[:FILES_COUNTED])
-    more = "at least " if around.more or len(around.paths) > FILES_COUNTED else ""
+    found = sum(glob_matches_path(glob.removeprefix("!"), path) for path in around.paths)
+    more = "at least " if around.more else ""
     return f"{glob} ({more}{counted(found, 'file')} of the project)"

@@ -102,7 +102,7 @@ class RubricLanguage(LanguageServer):
 
     def __init__(self, check: RubricCheck, version: str) -> None:
         super().__init__(DIAGNOSTIC_SOURCE, version, text_document_sync_kind=types.TextDocumentSyncKind.Full)
-        self._check = check
+        self.check = check
         self.shut_down = False
 
     def rubric(self, uri: str) -> OpenRubric | None:
@@ -110,25 +110,19 @@ class RubricLanguage(LanguageServer):
         path = _file_path(uri)
         if path is None or unquote(uri) not in self.workspace.text_documents:
             return None
-        if not self._check.is_rubric(path):
+        if not self.check.is_rubric(path):
             return None
         text = self.workspace.get_text_document(uri).source
         encoding = types.PositionEncodingKind(self.workspace.position_encoding)
-        return OpenRubric(path, text, self._check, encoding.value)
+        return OpenRubric(path, text, self.check, encoding.value)
 
     def publish(self, uri: str) -> None:
         """Publish the diagnostics of a rubric, unless the client requests them itself."""
-        rubric = None if self._client_requests() else self.rubric(uri)
+        rubric = None if self.client_requests() else self.rubric(uri)
         if rubric is not None:
             version = self.workspace.get_text_document(uri).version
             found = types.PublishDiagnosticsParams(uri, rubric.diagnostics(), version)
             self.text_document_publish_diagnostics(found)
-
-    def withdraw(self, uri: str) -> None:
-        """Withdraw the diagnostics of a file that was closed."""
-        path = _file_path(uri)
-        if not self._client_requests() and path is not None and self._check.is_rubric(path):
-            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     async def look_around(self, uri: str) -> None:
         """Read the project of a rubric again, and update the diagnostics if they change by it."""
@@ -136,7 +130,7 @@ class RubricLanguage(LanguageServer):
         if rubric is None:
             return
         before = rubric.flaws
-        await asyncio.to_thread(self._check.refresh, rubric.path)
+        await asyncio.to_thread(self.check.refresh, rubric.path)
         after = self.rubric(uri)
         if after is None or after.flaws == before:
             return
@@ -150,7 +144,8 @@ class RubricLanguage(LanguageServer):
         told = f"{type(error).__name__}: {error}"
         self.window_log_message(types.LogMessageParams(types.MessageType.Error, told))
 
-    def _client_requests(self) -> bool:
+    def client_requests(self) -> bool:
+        """Return whether the client requests diagnostics itself."""
         text = self.client_capabilities.text_document
         return text is not None and text.diagnostic is not None
 
@@ -250,7 +245,9 @@ def document_changed(ls: RubricLanguage, params: types.DidChangeTextDocumentPara
 
 def document_closed(ls: RubricLanguage, params: types.DidCloseTextDocumentParams) -> None:
     """Take back what was told."""
-    ls.withdraw(params.text_document.uri)
+    path = _file_path(params.text_document.uri)
+    if not ls.client_requests() and path is not None and ls.check.is_rubric(path):
+        ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(params.text_document.uri, []))
 
 
 def shutdown_requested(ls: RubricLanguage, _params: None) -> None:

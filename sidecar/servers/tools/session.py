@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.kernel.rubric import Criterion
 from sidecar.rubric.policy import describe_rubric
@@ -38,24 +40,15 @@ def tools(context: ToolContext) -> tuple[AgentTool, ...]:
     async def status(call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
         key = call.session.key
         report = context.people.report(SessionSelector(session=key.id, host=key.host))
-        found = SessionStatus(
-            session=report.session,
-            host=report.host,
-            status=report.status,
-            exit_code=report.exit_code,
-            text=context.checks.mask(call.session)(report.text),
-        )
+        report = replace(report, text=context.checks.mask(call.session)(report.text))
+        found = msgspec.convert(report, SessionStatus, from_attributes=True)
         return ToolAnswer(found, found.text)
 
     async def rubric(call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
         project = call.session.project
         loaded = context.rubrics.load(project, {})
         text = "\n".join(describe_rubric(loaded, project))
-        kinds = {
-            "patterns": loaded.patterns,
-            "antipatterns": loaded.antipatterns,
-            "legitimate": loaded.legitimate,
-        }
+        kinds = {name: getattr(loaded, name) for name in ("patterns", "antipatterns", "legitimate")}
         lines = {name: _criteria_lines(criteria) for name, criteria in kinds.items()}
         said = context.words.say("rubric-text", described=text, **lines)
         return ToolAnswer(RubricInForce(file=loaded.origin, text=text, **kinds), said)

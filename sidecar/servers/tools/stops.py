@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -120,14 +121,8 @@ def _evidence_of_stop(last: LastStop) -> tuple[Evidence, ...]:
 
 
 def _masked_fact(one: Evidence, mask: SecretMask) -> Fact:
-    return Fact(
-        id=one.id,
-        source=one.source,
-        fact=clip_printable(mask(one.fact), len(one.fact)),
-        detail=mask(one.detail),
-        stale=one.stale,
-        bad=one.bad,
-    )
+    masked = replace(one, fact=clip_printable(mask(one.fact), len(one.fact)), detail=mask(one.detail))
+    return msgspec.convert(masked, Fact, from_attributes=True)
 
 
 def _open_task_lines(journal: Journal, mask: SecretMask) -> tuple[str, ...]:
