@@ -56,8 +56,8 @@ from sidecar.systems.iteration.policy.loop import MAX_AGENTS
 from sidecar.systems.iteration.policy.prompt import build_run_prompt
 from sidecar.systems.iteration.ports import RunParticipants
 from sidecar.systems.iteration.run_files import (
-    IterationCommits,
     UserHooks,
+    commit_iteration,
     hold_run_lock,
     load_template,
     read_text,
@@ -305,7 +305,7 @@ def _build_crew(wish: RunOptions, folders: Paths, show: RunView) -> RunParticipa
         spec=wish.spec,
         extra="\n\n".join(filter(None, (settings.run.extra, wish.extra))),
         subagents=subagent_tool(wish.command),
-        commit=IterationCommits(asked.project, environment).commit if wish.commit else None,
+        commit=partial(commit_iteration, asked.project, environment) if wish.commit else None,
         worktrees=wish.worktrees,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from string import Template
 
+from sidecar.kernel.decoding import PromptHead, parse_instructions
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.markdown import markdown_sections
@@ -44,3 +45,10 @@ def read_texts(*names: str, **more: str) -> Texts:
     for name in names:
         sections |= markdown_sections((plugin_root() / "rubric" / name).read_text(encoding="utf-8"))
     return Texts(sections | more)
+
+
+def read_prompt(folder: str, name: str) -> tuple[PromptHead, str]:
+    """Return the head and the text of a prompt that ships. Raises OSError, BadInputError."""
+    path = plugin_root() / "rubric" / folder / f"{name}.md"
+    head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), PromptHead, "name")
+    return head, text.strip()

@@ -25,7 +25,6 @@ from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.old_checks import find_weakenings
 from sidecar.evidence.proof.policy import describe_findings
 from sidecar.evidence.tree.checkout import NoCopyError, WorkCopy, without_written_files
-from sidecar.kernel.decoding import PromptHead, parse_instructions
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.evidence import CheckChange, FileBaseline, FindingSeverity, ProjectChanges
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateRun, Kind, Outcome
@@ -34,8 +33,8 @@ from sidecar.kernel.masking import SecretMask, mask_gate_run
 from sidecar.kernel.text import fill_template
 from sidecar.platform.apply import ApplyError, ChangeApplier
 from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, write_whole
-from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import lies_inside
+from sidecar.rubric.texts import read_prompt
 from sidecar.systems.governance.policy.verdicts import Clause, ClauseKind, ClauseResult
 from sidecar.systems.governance.ports import GovernanceServices
 from sidecar.workers.backend import route_model
@@ -213,8 +212,7 @@ async def ask_worker(
 ) -> tuple[A, str]:
     """Return a worker's answer, and who it was. Raises WorkerError."""
     settings, _ = services.shared.configuration.load()
-    path = plugin_root() / "rubric" / "governance" / f"{phase}.md"
-    head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), PromptHead, "name")
+    head, text = read_prompt("governance", phase)
     task = WorkerTask(
         prompt=fill_template(text, values),
         answer=answer,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -109,24 +110,17 @@ class SessionJournals:
 
 def change_workers(journals: SessionJournals, clock: Clock, asked: WorkerChange) -> WorkerAnswer:
     """Carry out a change. Raises JournalError, OSError, BadInputError."""
-    key, now = SessionKey(RUN_HOST, asked.session), clock.now()
+    key, now, renews = SessionKey(RUN_HOST, asked.session), clock.now(), asked.do == "renew"
     if asked.do == "start":
-        return WorkerAnswer(
-            journals.change(
-                key,
-                lambda journal: start_worker(
-                    journal, now, asked.at_work, planning=asked.planning, machine=asked.machine
-                ),
-            )
+        begin = partial(
+            start_worker, now=now, at_work=asked.at_work, planning=asked.planning, machine=asked.machine
         )
-    journals.change(
-        key,
-        lambda journal: (
-            renew_claims(journal, now, asked.at_work)
-            if asked.do == "renew"
-            else settle_worker(journal, asked.worker, now, asked.refused),
-            None,
-        ),
-        quietly=asked.do == "renew",
-    )
+        return WorkerAnswer(journals.change(key, begin))
+
+    def change(journal: Journal) -> tuple[Journal, None]:
+        if renews:
+            return renew_claims(journal, now, asked.at_work), None
+        return settle_worker(journal, asked.worker, now, asked.refused), None
+
+    journals.change(key, change, quietly=renews)
     return WorkerAnswer()

@@ -74,33 +74,29 @@ def _variable_value(text: str) -> str:
     return truncate_middle(strip_control_codes(text), VARIABLE_LIMIT).encode("utf-8", "replace").decode()
 
 
-class IterationCommits:
-    """Commits what an iteration changed. Nothing is ever pushed."""
+async def commit_iteration(project: str, environment: Environment, message: str) -> str:
+    """Commit all that changed and is not ignored; return why that failed, "" where it did not.
 
-    def __init__(self, project: str, environment: Environment) -> None:
-        """Work in `project`; git never asks for anything."""
-        self._project = project
-        self._environment = {**environment, "GIT_TERMINAL_PROMPT": "0"}
+    Nothing is ever pushed, and git never asks for anything.
+    """
+    if not (program := processes.find_program("git", environment, project)):
+        return "no git is on PATH outside of the project"
 
-    async def commit(self, message: str) -> str:
-        """Commit all that changed and is not ignored; return why that failed, "" where it did not."""
-        done = await self._git("add", "--all")
-        if done.exit_code == 0:
-            done = await self._git("diff", "--cached", "--quiet")
-            if done.exit_code == 1:  # something changed
-                done = await self._git("commit", "--quiet", "--message", message)
-        if done.exit_code == 0:
-            return ""
-        said = done.output.decode("utf-8", "replace").strip()
-        return one_printable_line(done.reason or said or f"git ended with exit code {done.exit_code}")
-
-    async def _git(self, *arguments: str) -> processes.ProcessResult:
-        if not (program := processes.find_program("git", self._environment, self._project)):
-            why = "no git is on PATH outside of the project"
-            return processes.ProcessResult(ending=processes.ProcessEnding.NOT_LAUNCHED, reason=why)
+    async def git(*arguments: str) -> processes.ProcessResult:
+        unasked = {**environment, "GIT_TERMINAL_PROMPT": "0"}
         return await processes.run_process(
-            (program, *arguments), cwd=self._project, environment=self._environment, seconds=COMMIT_SECONDS
+            (program, *arguments), cwd=project, environment=unasked, seconds=COMMIT_SECONDS
         )
+
+    done = await git("add", "--all")
+    if done.exit_code == 0:
+        done = await git("diff", "--cached", "--quiet")
+        if done.exit_code == 1:  # something changed
+            done = await git("commit", "--quiet", "--message", message)
+    if done.exit_code == 0:
+        return ""
+    said = done.output.decode("utf-8", "replace").strip()
+    return one_printable_line(done.reason or said or f"git ended with exit code {done.exit_code}")
 
 
 # --- Lock: one run of a session at a time -------------------------------------------------------------------

@@ -18,7 +18,6 @@ from msgspec.structs import asdict, replace
 
 from sidecar.evidence.tree.checkout import NoCopyError, ProjectCopies
 from sidecar.evidence.tree.workspace import NAMED_PATHS
-from sidecar.kernel.decoding import PromptHead, parse_instructions
 from sidecar.kernel.log import LoopCouncil
 from sidecar.kernel.loop import CouncilAnswer, CouncilDecision, CouncilMember, CouncilProposal, Loop
 from sidecar.kernel.masking import SecretMask
@@ -26,6 +25,7 @@ from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import clean_text, fill_template, truncate_middle
 from sidecar.platform.installation import plugin_root
+from sidecar.rubric.texts import read_prompt
 from sidecar.systems.taskloop.policy.council import (
     LEAST_PROPOSALS,
     CouncilEstimate,
@@ -83,7 +83,7 @@ class LoopCouncils:
     def prompt_in_turn(self, session: Session) -> str:
         """Return the prompt of an agent that takes the places of the missing members: the case once."""
         loop = self.open_council(session)
-        texts = (f"[{one}]\n{self._read(one)[1]}" for one in missing_members(loop))
+        texts = (f"[{one}]\n{read_prompt(FOLDER, one)[1]}" for one in missing_members(loop))
         return self._fill(session, loop, "\n\n".join(texts))
 
     def submit(self, session: Session, proposal: CouncilProposal) -> Loop:
@@ -155,7 +155,7 @@ class LoopCouncils:
         """Return what each member is asked."""
         tasks, settings = {}, self._states.settings()
         for member in CouncilMember:
-            head, text = self._read(member)
+            head, text = read_prompt(FOLDER, member)
             tasks[member] = WorkerTask(
                 prompt=self._fill(session, loop, text),
                 answer=CouncilAnswer,
@@ -165,11 +165,6 @@ class LoopCouncils:
                 environment=self._states.environment(session),
             )
         return tasks
-
-    def _read(self, member: CouncilMember) -> tuple[PromptHead, str]:
-        path = plugin_root() / "rubric" / FOLDER / f"{member}.md"
-        head, text = parse_instructions(path.read_text(encoding="utf-8"), str(path), PromptHead, "name")
-        return head, text.strip()
 
     def _fill(self, session: Session, loop: Loop, perspective: str) -> str:
         """Return the case of the task at work for a perspective."""

@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.runs import HookRan
 from sidecar.kernel.settings import RunHooks, TimedHook
 from sidecar.platform.secrets import SecretForms
-from sidecar.systems.iteration.run_files import PRINTED_LIMIT, IterationCommits, UserHooks, hold_run_lock
+from sidecar.systems.iteration.run_files import PRINTED_LIMIT, UserHooks, commit_iteration, hold_run_lock
 from support.git_projects import git, repository
 
 pytestmark = pytest.mark.process
@@ -69,26 +70,28 @@ async def test_a_hook_may_have_a_deadline_of_its_own(tmp_path: Path) -> None:
 async def test_an_iteration_is_committed_whole_and_only_where_something_changed(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    commits = IterationCommits(str(project), {"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
-    assert "not a git repository" in await commits.commit("first")
+    commit = partial(commit_iteration, str(project), {"PATH": os.environ["PATH"], "HOME": str(tmp_path)})
+    assert "not a git repository" in await commit("first")
     repository(project)
     for name in ("user.name", "user.email"):
         git(project, "config", name, "a@b")
     (project / "new").touch()
-    assert (await commits.commit("second\n\nbody"), await commits.commit("third")) == ("", "")
+    assert (await commit("second\n\nbody"), await commit("third")) == ("", "")
     assert git(project, "log", "-1", "--format=%s", "--name-only") == "second\n\nnew\n"
     hook = project / ".git" / "hooks" / "pre-commit"
     hook.write_text("#!/bin/sh\necho the linter fails; exit 1\n")
     hook.chmod(0o755)
     (project / "newer").touch()
-    assert await commits.commit("fourth") == "the linter fails"
+    assert await commit("fourth") == "the linter fails"
 
 
 async def test_a_git_inside_the_project_is_not_run(tmp_path: Path) -> None:
     (tmp_path / "git").write_text("#!/bin/sh\ntouch ran\n")
     (tmp_path / "git").chmod(0o755)
-    commits = IterationCommits(str(tmp_path), {"PATH": str(tmp_path)})
-    assert await commits.commit("first") == "no git is on PATH outside of the project"
+    assert (
+        await commit_iteration(str(tmp_path), {"PATH": str(tmp_path)}, "first")
+        == "no git is on PATH outside of the project"
+    )
     assert not (tmp_path / "ran").exists()
 
 
