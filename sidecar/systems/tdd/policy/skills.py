@@ -79,29 +79,29 @@ FIELD_TYPES: Final[Mapping[str, object]] = {
 }
 
 
-class _Front(Struct, frozen=True, kw_only=True):
-    """The head of a skill's file."""
+class _Head(Struct, frozen=True, kw_only=True):
+    """What the head of a skill's file says, but for the answer."""
 
     name: Annotated[str, Meta(pattern=NAME_PATTERN)]
     about: Annotated[str, Meta(min_length=1, max_length=300)]
-    answer: str | dict[str, Literal["text", "number", "yes-or-no", "list"]]
     tools: tuple[SkillTool, ...] = ("Bash", "Read", "Write")
     model: Annotated[str, Meta(max_length=200)] = ""
     attempts: Annotated[int, Meta(ge=1, le=3)] = 1
 
 
-class Skill(Struct, frozen=True, kw_only=True):
+class _Front(_Head, frozen=True, kw_only=True):
+    """The head of a skill's file."""
+
+    answer: str | dict[str, Literal["text", "number", "yes-or-no", "list"]]
+
+
+class Skill(_Head, frozen=True, kw_only=True):
     """A skill. `answer` is the Struct of its answer; `text` is the prompt, with `$name` for each value.
 
     `source` is the path of its file, `content` all of it.
     """
 
-    name: str
-    about: str
     answer: type[Struct]
-    tools: tuple[str, ...]
-    model: str
-    attempts: int
     text: str
     source: str
     content: str
