@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 # --- How a program gets its prompt and our tools ------------------------------------------------------------
 # Every program gets the address of its tools in its environment, and its prompt on standard input, or where
-# its command says {prompt}. A known program (one table row each, found by the program's name) is also given
+# its command says {prompt}. A known program (found by its name) is also given
 # our MCP server in its own way, unless the user's command names an MCP configuration. This part starts no
 # process and writes no file.
 
@@ -54,29 +54,6 @@ class AgentInvocation(Struct, frozen=True, kw_only=True):
     command: tuple[str, ...]
     environment: Environment
     stdin: bytes = b""
-
-
-class ToolAccess(Struct, frozen=True, kw_only=True):
-    """The session's tools and how a program reaches them.
-
-    `config` is the path of the file with the output of `mcp_config`; calls of `tools` need no permission.
-    """
-
-    access: McpAccess
-    config: str
-    tools: tuple[str, ...]
-
-
-class KnownProgram(Struct, frozen=True):
-    """One row of the table: how a program is given our tools, and how it is asked to report its work.
-
-    `report` is put behind the first word of `after`, unless a word begins with `unless`.
-    """
-
-    equip: Callable[[AgentInvocation, ToolAccess], AgentInvocation]
-    report: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    unless: str = ""
 
 
 def build_invocation(
@@ -95,7 +72,13 @@ def build_invocation(
         return plain
     told = {"SUPERVISOR_MCP_URL": access.url, "SUPERVISOR_MCP_TOKEN": access.token}
     known = replace(plain, environment={**plain.environment, **told})
-    return _find_program(command).equip(known, ToolAccess(access=access, config=config, tools=tools))
+    match PurePath(command[0]).name:
+        case "claude":
+            return _equip_claude(known, config, tools)
+        case "opencode":
+            return _equip_opencode(known, access)
+        case _:
+            return known
 
 
 def mcp_config(access: McpAccess) -> bytes:
@@ -127,30 +110,26 @@ def _authorization_headers(access: McpAccess) -> dict[str, str]:
 # --- Known programs -----------------------------------------------------------------------------------------
 
 
-def _equip_nothing(given: AgentInvocation, _kit: ToolAccess) -> AgentInvocation:
-    return given
-
-
-def _equip_claude(given: AgentInvocation, kit: ToolAccess) -> AgentInvocation:
+def _equip_claude(given: AgentInvocation, config: str, tools: tuple[str, ...]) -> AgentInvocation:
     """Add the MCP configuration, and permission for the tools that need none.
 
     `=` joins each option to its value because the option would otherwise take the next words too.
     """
     if any(word.startswith("--mcp-config") for word in given.command):
         return given
-    allowed = ",".join(f"mcp__{MCP_SERVER_NAME}__{tool}" for tool in kit.tools)
-    more = (f"--mcp-config={kit.config}", *((f"--allowedTools={allowed}",) if allowed else ()))
+    allowed = ",".join(f"mcp__{MCP_SERVER_NAME}__{tool}" for tool in tools)
+    more = (f"--mcp-config={config}", *((f"--allowedTools={allowed}",) if allowed else ()))
     return replace(given, command=(*given.command, *more))
 
 
-def _equip_opencode(given: AgentInvocation, kit: ToolAccess) -> AgentInvocation:
+def _equip_opencode(given: AgentInvocation, access: McpAccess) -> AgentInvocation:
     """Add our server to the MCP configuration that the user's environment contains."""
     name = "OPENCODE_CONFIG_CONTENT"
     content = read_json(given.environment.get(name, ""), dict[str, Any]) or {}
     server = {
         "type": "remote",
-        "url": kit.access.url,
-        "headers": _authorization_headers(kit.access),
+        "url": access.url,
+        "headers": _authorization_headers(access),
         "oauth": False,
         "enabled": True,
     }
@@ -160,20 +139,11 @@ def _equip_opencode(given: AgentInvocation, kit: ToolAccess) -> AgentInvocation:
     return replace(given, environment={**given.environment, name: told})
 
 
-OTHER_PROGRAM: Final = KnownProgram(_equip_nothing)
-KNOWN_PROGRAMS: Final = {
-    "claude": KnownProgram(
-        _equip_claude,
-        ("--output-format", "stream-json", "--verbose"),
-        ("-p", "--print"),
-        "--output-format",
-    ),
-    "opencode": KnownProgram(_equip_opencode, ("--format", "json"), ("run",), "--format"),
+REPORTS: Final = {
+    "claude": (("-p", "--print"), ("--output-format", "stream-json", "--verbose")),
+    "opencode": (("run",), ("--format", "json")),
 }
-
-
-def _find_program(command: tuple[str, ...]) -> KnownProgram:
-    return KNOWN_PROGRAMS.get(PurePath(command[0]).name, OTHER_PROGRAM)
+"""How a program is asked to report its work: behind the first of these words, the options."""
 
 
 def ask_for_reports(command: tuple[str, ...]) -> tuple[str, ...]:
@@ -181,11 +151,11 @@ def ask_for_reports(command: tuple[str, ...]) -> tuple[str, ...]:
 
     Without that `claude -p` is silent until its end, and neither it nor OpenCode says what it spent.
     """
-    known = _find_program(command)
-    at = next((number for number, word in enumerate(command) if number and word in known.after), 0)
-    if not at or any(word.startswith(known.unless) for word in command):
+    after, report = REPORTS.get(PurePath(command[0]).name, ((), ()))
+    at = next((number for number, word in enumerate(command) if number and word in after), 0)
+    if not at or any(word.startswith(report[0]) for word in command):
         return command
-    return (*command[: at + 1], *known.report, *command[at + 1 :])
+    return (*command[: at + 1], *report, *command[at + 1 :])
 
 
 # --- Running the program ------------------------------------------------------------------------------------
@@ -259,14 +229,14 @@ class CommandAgent:
             return AgentResult(trouble=f"it could not be started: {ended.reason}", unusable=True)
         told = output.close(printed, complaint)
         said = told.text or told.fault
-        fault = find_agent_fault(ended.exit_code, said, complaint)
-        if fault is None and not said.strip():  # it speaks on standard error
+        trouble, unusable = find_agent_fault(ended.exit_code, said, complaint)
+        if not trouble and not said.strip():  # it speaks on standard error
             said = last_characters(complaint, COMPLAINT_LIMIT).strip()
         return AgentResult(
             said=last_characters(said, COMMAND_SAID_LIMIT),
             exit_code=ended.exit_code,
-            trouble=ended.reason or (fault.trouble if fault else ""),
-            unusable=fault is not None and fault.unusable,
+            trouble=ended.reason or trouble,
+            unusable=unusable,
             tokens=told.tokens,
             cents=told.cents,
         )
@@ -293,15 +263,8 @@ class RunPrograms(Struct, frozen=True, forbid_unknown_fields=True):
     subagents: dict[str, str]
 
 
-class AgentFault(Struct, frozen=True):
-    """Why an agent failed, in one line. `unusable`: it would fail in the same way each time."""
-
-    trouble: str
-    unusable: bool = False
-
-
-def find_agent_fault(exit_code: int | None, said: str, complaint: str) -> AgentFault | None:
-    """Return how an agent that ended failed, None where it did not.
+def find_agent_fault(exit_code: int | None, said: str, complaint: str) -> tuple[str, bool]:
+    """Return how an agent that ended failed, "" where it did not, and whether each start would fail so.
 
     One that printed nothing and did not understand its command line failed, whatever its exit code.
     """
@@ -310,9 +273,9 @@ def find_agent_fault(exit_code: int | None, said: str, complaint: str) -> AgentF
     wrong = next(filter(errors.match, lines), "")
     unusable = not said.strip() and bool(wrong or (exit_code and any(map(usage.match, lines))))
     if not unusable and exit_code in (0, None):
-        return None
+        return "", False
     first = one_printable_line(wrong or next(iter(lines), ""))
-    return AgentFault(f"the agent ended with exit code {exit_code}{first and f': {first}'}", unusable)
+    return f"the agent ended with exit code {exit_code}{first and f': {first}'}", unusable
 
 
 def subagent_tool(command: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.tools import read_todo_part, read_tool_part
 from sidecar.hosts.shared import try_decode
 from sidecar.kernel.text import clean_line, strip_control_codes, truncate_middle
-from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
+from sidecar.kernel.turn import CallOutcome, Todo, Turn
 
 PROMPT_LIMIT: Final = 4000
 """Characters of one prompt."""
@@ -146,18 +146,22 @@ def _build_turn(told: list[ParsedMessage], begin: int, end: int, counted_to: int
     typed = (unquote_arguments(one.prompt) for one in turn if one.prompt)
     prompts = [truncate_middle(strip_control_codes(prompt), PROMPT_LIMIT) for prompt in typed]
     answers = [one for one in turn if one.answers and not _is_user_shell(one)]
-    text, since = _last_text(answers), _after_last_continuation(turn)
+    last = max((at for at, one in enumerate(turn) if _continuation_ids(one)), default=-1)
+    arrived = [
+        name
+        for at, one in enumerate(told[:end])
+        if at >= begin or 0 <= counted_to < wire.message_time(one.message).created
+        for name in _continuation_ids(one)
+    ]
     error = wire.message_error(answers[-1].message) if answers else None
     return Turn(
         prompts=(*prompts[:1], *prompts[1:][1 - PROMPTS_LIMIT :]),
         prompt_id=next((one.message.info.id for one in turn if one.prompt), ""),
         calls=tuple(read_tool_part(part) for part in _agent_calls(turn)[-CALLS_LIMIT:]),
-        last_message=truncate_middle(strip_control_codes(text), MESSAGE_LIMIT),
+        last_message=truncate_middle(strip_control_codes(_last_text(answers)), MESSAGE_LIMIT),
         last_message_id=answers[-1].message.info.id if answers else "",
-        arrived=_arrived_continuations(
-            [one for at, one in enumerate(told[:end]) if at >= begin or _created_after(one, counted_to)]
-        ),
-        calls_since_arrival=min(len(_agent_calls(since)), CALLS_LIMIT),
+        arrived=tuple(arrived[-ARRIVED_LIMIT:]),
+        calls_since_arrival=min(len(_agent_calls(turn[last + 1 :])), CALLS_LIMIT),
         todos=_latest_todos(turn),
         queued=any(one.prompt for one in told[end:]),
         interrupted=error is not None and error.name == ABORTED,
@@ -230,13 +234,9 @@ def _latest_todos(turn: list[ParsedMessage]) -> tuple[Todo, ...]:
     """Return the list as the last call that succeeded left it."""
     tools = [part for one in turn if one.answers for part in one.parts if part.type == "tool"]
     for part in reversed(tools):
-        if part.tool == "todowrite" and _todo_call_succeeded(read_tool_part(part)):
+        if part.tool == "todowrite" and read_tool_part(part).outcome is CallOutcome.OK:
             return read_todo_part(part)
     return ()
-
-
-def _todo_call_succeeded(made: ToolCall) -> bool:
-    return made.doing is ToolAction.TODO and made.outcome is CallOutcome.OK
 
 
 def _continuation_ids(one: ParsedMessage) -> list[str]:
@@ -245,20 +245,6 @@ def _continuation_ids(one: ParsedMessage) -> list[str]:
     texts = (part.text for part in one.parts if part.type == "text" and part.synthetic)
     found = (CONTINUATION.search(text) for text in texts)
     return [match[1] for match in found if match is not None]
-
-
-def _arrived_continuations(told: list[ParsedMessage]) -> tuple[str, ...]:
-    return tuple(name for one in told for name in _continuation_ids(one))[-ARRIVED_LIMIT:]
-
-
-def _after_last_continuation(turn: list[ParsedMessage]) -> list[ParsedMessage]:
-    """Return what came after the last continuation, the whole turn if none came."""
-    last = max((at for at, one in enumerate(turn) if _continuation_ids(one)), default=-1)
-    return turn[last + 1 :]
-
-
-def _created_after(one: ParsedMessage, counted_to: int) -> bool:
-    return 0 <= counted_to < wire.message_time(one.message).created
 
 
 def _completion_time(one: ParsedMessage) -> int:
