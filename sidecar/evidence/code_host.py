@@ -120,30 +120,32 @@ async def _find_code_host(project: str, environment: Environment) -> tuple[CodeH
         return unknown
     try:
         async with asyncio.timeout(OFFER_SECONDS):
-            found = await find_work_tree(project, environment)
-            host = await _remote_host(found) if found else ""
-    except (UnseenError, OSError, TimeoutError, ValueError):
-        return unknown
-    tool = _tool_of_host(host, environment)
-    if tool is None or not processes.find_program(tool.name, environment, project):
+            _, host, tool, _ = await _find_tool(project, environment)
+    except (UnansweredError, UnseenError, OSError, TimeoutError, ValueError):
         return unknown
     return tool, f"the remote lies on {host}, of which {tool.name} tells"
 
 
-async def _ask_code_host(blank: GateRun, site: GateContext, seconds: float) -> GateRun:
-    """Ask for the pull request or the checks. Raises UnansweredError, UnseenError, OSError, ValueError."""
-    found = await find_work_tree(site.project, site.environment)
+async def _find_tool(project: str, environment: Environment) -> tuple[WorkTree, str, CodeHostKind, str]:
+    """Return the work tree, the remote's host, its tool and that one's program. Raises as below."""
+    found = await find_work_tree(project, environment)
     if found is None:
         raise UnansweredError("git is not on PATH")
     host = await _remote_host(found)
     if not host:
         raise UnansweredError("there is no remote")
-    tool = _tool_of_host(host, site.environment)
+    tool = _tool_of_host(host, environment)
     if tool is None:
         raise UnansweredError(f"{host} is no code host that is known: neither GitHub nor GitLab")
-    program = processes.find_program(tool.name, site.environment, site.project)
+    program = processes.find_program(tool.name, environment, project)
     if not program:
         raise UnansweredError(f"{tool.name} is not on PATH (programs inside the project do not count)")
+    return found, host, tool, program
+
+
+async def _ask_code_host(blank: GateRun, site: GateContext, seconds: float) -> GateRun:
+    """Ask for the pull request or the checks. Raises UnansweredError, UnseenError, OSError, ValueError."""
+    found, _, tool, program = await _find_tool(site.project, site.environment)
     here = await _read_checkout(found)
     asking = tool(program, site.project, _quiet_environment(site.environment, site.project), seconds)
     if blank.gate.kind is Kind.PR:

@@ -115,15 +115,11 @@ EXCLUSIVE_KINDS: Final = frozenset((Kind.TESTS, Kind.BUILD, Kind.COVERAGE))
 """Kinds that write into the project or use the whole machine, so that they run alone."""
 
 
-def _spans_nothing(_root: PackageRoot, _member: PackageRoot, _found: DetectedGate) -> bool:
-    return False
-
-
 class _Ecosystem(Struct, frozen=True):
     """Finds gates in a package root (`find`); `spans` says if a gate also covers a given root below it."""
 
     find: Callable[[PackageRoot], Iterable[DetectedGate]]
-    spans: Callable[[PackageRoot, PackageRoot, DetectedGate], bool] = _spans_nothing
+    spans: Callable[[PackageRoot, PackageRoot, DetectedGate], bool] = lambda *_: False
 
 
 ECOSYSTEMS: Final = (

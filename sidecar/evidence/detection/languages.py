@@ -145,25 +145,22 @@ GRADLE_INCLUDE: Final = re.compile(r"^[ \t]*include(?:Build)?\b", re.MULTILINE)
 def find_jvm_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     """Yield tests and build, by Maven, Gradle or both."""
     if root.has("pom.xml"):
-        yield from _find_maven_gates(root)
+        yield from _find_builder_gates(
+            root, "maven", ("mvn", " -q -B", "test-compile"), MAVEN_WRAPPER, "pom.xml"
+        )
     if sign := root.has(*GRADLE_FILES):
-        yield from _find_gradle_gates(root, f"the project has a {sign}")
+        yield from _find_builder_gates(root, "gradle", ("gradle", "", "assemble"), GRADLE_WRAPPER, sign)
 
 
-def _find_maven_gates(root: PackageRoot) -> Iterator[DetectedGate]:
-    wrapper, why = _wrapper_command(root, "mvnw"), "the project has a pom.xml"
-    behind = list_file_digests(root, *MAVEN_WRAPPER) if wrapper else ""
-    maven = f"{wrapper or 'mvn'} -q -B"
-    yield DetectedGate(Kind.TESTS, "maven", f"{maven} test", why, behind=behind)
-    yield DetectedGate(Kind.BUILD, "maven", f"{maven} test-compile", why, behind=behind)
-
-
-def _find_gradle_gates(root: PackageRoot, why: str) -> Iterator[DetectedGate]:
-    wrapper = _wrapper_command(root, "gradlew")
-    behind = list_file_digests(root, *GRADLE_WRAPPER) if wrapper else ""
-    gradle = wrapper or "gradle"
-    yield DetectedGate(Kind.TESTS, "gradle", f"{gradle} test", why, behind=behind)
-    yield DetectedGate(Kind.BUILD, "gradle", f"{gradle} assemble", why, behind=behind)
+def _find_builder_gates(
+    root: PackageRoot, tool: str, words: tuple[str, str, str], files: tuple[str, ...], sign: str
+) -> Iterator[DetectedGate]:
+    """Yield its gates. `words`: its program, options, and goal that builds. `files`: those of its wrapper."""
+    wrapper = _wrapper_command(root, files[0])
+    behind, why = list_file_digests(root, *files) if wrapper else "", f"the project has a {sign}"
+    program, options, builds = words
+    for kind, goal in ((Kind.TESTS, "test"), (Kind.BUILD, builds)):
+        yield DetectedGate(kind, tool, f"{wrapper or program}{options} {goal}", why, behind=behind)
 
 
 def covers_jvm_member(root: PackageRoot, member: PackageRoot, found: DetectedGate) -> bool:  # noqa: ARG001 - all commands span the same

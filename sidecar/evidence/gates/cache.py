@@ -41,53 +41,37 @@ class RunEnvironment(Struct, frozen=True, forbid_unknown_fields=True):
     runtimes: tuple[str, ...]
     version_files: tuple[str, ...]
 
-    def configures_tool(self, variable: str) -> bool:
-        """Whether an environment variable of this name changes what a tool does."""
-        return re.fullmatch("|".join(self.variables), variable) is not None
-
 
 def environment_for_copies(environment: Environment) -> dict[str, str]:
     """Return an environment in which runners tell of all tests that they can load."""
     words = load_data("run_environment", RunEnvironment).in_copies
-    return {
-        **environment,
-        **{name: f"{word} {environment.get(name, '')}".strip() for name, word in words.items()},
-    }
+    added = {name: f"{word} {environment.get(name, '')}".strip() for name, word in words.items()}
+    return {**environment, **added}
 
 
 class Circumstances(Struct, frozen=True, kw_only=True):
     """Everything that must be equal for a pass to be reused. `tree` is never empty in a `GateMemory`.
 
-    `world` is the digest of what lies outside the tree; see `digest_run_environment`.
+    `others`: the rest of the gate and of the environment, and the digest of what lies outside the tree; see
+    `digest_run_environment`.
     """
 
     project: str
     tree: str
     command: str
     folder: str
-    python: str
-    kind: Kind
-    counts: bool
-    least: float | None
-    path: str
-    virtual_env: str
-    world: str
+    others: tuple[object, ...]
 
 
 def describe_circumstances(gate: Gate, at: GateContext, world: str = "") -> Circumstances:
     """Describe the circumstances of a run that is about to start."""
+    variables = (at.environment.get("PATH", ""), at.environment.get("VIRTUAL_ENV", ""))
     return Circumstances(
         project=at.project,
         tree=at.tree,
         command=gate.command,
         folder=gate.folder,
-        python=gate.python,
-        kind=gate.kind,
-        counts=gate.counts,
-        least=gate.least,
-        path=at.environment.get("PATH", ""),
-        virtual_env=at.environment.get("VIRTUAL_ENV", ""),
-        world=world,
+        others=(gate.python, gate.kind, gate.counts, gate.least, *variables, world),
     )
 
 
@@ -178,8 +162,9 @@ def digest_run_environment(gate: Gate, at: GateContext) -> str:
     environment = project_environment(str(folder), at.environment, at.project, gate.python)
     known = load_data("run_environment", RunEnvironment)
     digest = hashlib.blake2b(digest_size=20)
+    variables = re.compile("|".join(known.variables))
     for part in (
-        *_tool_variables(environment, known),
+        *(f"{name}={environment[name]}" for name in sorted(environment) if variables.fullmatch(name)),
         *(
             _content_digest(place / name)
             for place in _folders_up_to_project(project, folder)
@@ -191,11 +176,6 @@ def digest_run_environment(gate: Gate, at: GateContext) -> str:
     ):
         digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
     return digest.hexdigest()
-
-
-def _tool_variables(environment: Mapping[str, str], known: RunEnvironment) -> list[str]:
-    names = (name for name in sorted(environment) if known.configures_tool(name))
-    return [f"{name}={environment[name]}" for name in names]
 
 
 def _folders_up_to_project(project: Path, folder: Path) -> list[Path]:
@@ -246,10 +226,6 @@ def _python_signatures(folder: Path, environment: Mapping[str, str]) -> Iterator
     for root in dict.fromkeys(roots):
         yield _content_digest(root / "pyvenv.cfg")
         yield _stat_signature(root / "bin" / "python")
-        for packages in sorted(islice(_python_package_folders(root), PROGRAM_LIMIT)):
-            yield _stat_signature(packages)
-
-
-def _python_package_folders(root: Path) -> Iterator[Path]:
-    for name in ("site-packages", "dist-packages"):
-        yield from root.glob(f"lib/python3*/{name}")
+        for name in ("dist-packages", "site-packages"):
+            for packages in sorted(islice(root.glob(f"lib/python3*/{name}"), PROGRAM_LIMIT)):
+                yield _stat_signature(packages)

@@ -155,13 +155,10 @@ async def _run_line(order: ReportingLine, place: _RunPlace) -> tuple[processes.P
         hear=place.hear,
         tied=True,
     )
-    words = await asyncio.to_thread(_output_without_report, done.output, place.scratch.name)
+    lines = (await asyncio.to_thread(text.strip_terminal_codes, done.output)).split("\n")
+    # Our report folder has another name in every run.
+    words = "\n".join(line for line in lines if place.scratch.name not in line)
     return done, GateOutput(scratch=place.scratch, folder=place.folder, text=words, since=since)
-
-
-def _output_without_report(output: bytes, scratch: str) -> str:
-    """Return the output without lines that name our report folder, whose name differs in every run."""
-    return "\n".join(line for line in text.strip_terminal_codes(output).split("\n") if scratch not in line)
 
 
 # --- the outcome of a finished command ----------------------------------------------------------------------
@@ -231,14 +228,15 @@ def _read_finished_command(
 ) -> FinishedCommand:
     exact = order.read(written)
     shown = written.text if exact is None or exact.text is None else exact.text
-    told = text.read_text_report(shown if exact is None else written.text, written.folder)
+    told = text.read_text_report(written.text, written.folder)
+    measured = blank.gate.kind is Kind.COVERAGE or blank.gate.least is not None
     return FinishedCommand(
         done=done,
         order=order,
         words=written.text,
         report=replace(_merge_reports(exact, told), text=shown),
         exact=exact is not None,
-        percent=measures.read_coverage_percent(written) if _measures_coverage(blank) else None,
+        percent=measures.read_coverage_percent(written) if measured else None,
     )
 
 
@@ -255,10 +253,6 @@ def _merge_reports(exact: RunReport | None, told: RunReport) -> RunReport:
         failing=source.failing,
         warnings=exact.warnings,
     )
-
-
-def _measures_coverage(blank: GateRun) -> bool:
-    return blank.gate.kind is Kind.COVERAGE or blank.gate.least is not None
 
 
 def _failing_names(reason: str, report: RunReport) -> tuple[str, ...]:
@@ -281,11 +275,10 @@ def _decide_outcome(blank: GateRun, read: FinishedCommand) -> ExplainedOutcome:
             return ExplainedOutcome(Outcome.COULD_NOT_RUN if scanner else Outcome.FAILED, NOTHING_EXECUTED)
     elif code == 0 and blank.gate.least is not None:
         return _coverage_outcome(read.percent, blank.gate.least)
-    return (
-        ExplainedOutcome(Outcome.PASSED)
-        if code == 0
-        else ExplainedOutcome(Outcome.FAILED, _crash_reason(code))
-    )
+    if code == 0:
+        return ExplainedOutcome(Outcome.PASSED)
+    number = _exit_signal(code)
+    return ExplainedOutcome(Outcome.FAILED, f"it crashed with {number.name}" if number else "")
 
 
 def _nothing_executed(blank: GateRun, read: FinishedCommand) -> bool:
@@ -330,11 +323,6 @@ def _explaining_line(words: str) -> str:
     """Return the output line that explains the failure."""
     lines = [line.strip() for line in words[:20_000].split("\n") if line.strip()]
     return next(filter(ERROR_WORDS.search, lines), lines[-1] if lines else "it says nothing")
-
-
-def _crash_reason(code: int) -> str:
-    number = _exit_signal(code)
-    return f"it crashed with {number.name}" if number else ""
 
 
 def _exit_signal(code: int) -> signal.Signals | None:

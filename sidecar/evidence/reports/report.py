@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import io
 import os
 import re
@@ -154,10 +155,8 @@ FILE_LIMIT: Final = 2_000
 """Maximum number of files that are returned."""
 
 
-def find_report_files(
-    folder: Path, *, suffix: str, within: tuple[str, ...] = ("",), since: int = 0
-) -> Iterator[Path]:
-    """Yield files with this suffix whose folder ends with one of `within`, modified at `since` (ns) or later.
+def find_report_files(folder: Path, *, within: re.Pattern[str], named: str, since: int = 0) -> Iterator[Path]:
+    """Yield files in folders that match `within`, with names like `named`, of `since` (ns) or later.
 
     Links are not followed; files beyond the limits are not found.
     """
@@ -168,9 +167,9 @@ def find_report_files(
         folders[:] = sorted(
             name for name in folders if name not in tool_folders() and not name.startswith(".")
         )
-        if not f"/{place}".endswith(within):
+        if not within.search(place):
             continue
-        for path in (Path(place, name) for name in sorted(files) if name.endswith(suffix)):
+        for path in (Path(place, name) for name in fnmatch.filter(sorted(files), named)):
             if is_fresh_file(path, since):
                 yield path
                 left -= 1

@@ -155,20 +155,13 @@ def _pytest_node_id(folder: Path, case: ET.Element) -> str:
 # --- Maven and Gradle: both always write JUnit XML into the build folder of each module ---------------------
 
 
-MAVEN_FOLDERS: Final = ("/target/surefire-reports", "/target/failsafe-reports")
-GRADLE_FOLDER: Final = "/build/test-results/"
+JVM_REPORTS: Final = re.compile(r"/target/(?:surefire|failsafe)-reports$|/build/test-results(?:/|$)")
 
 
 def read_jvm_report(written: GateOutput) -> RunReport | None:
     """Read the reports of this run; None if all tests were up to date, so that only the exit code counts."""
-    maven = find_report_files(written.folder, suffix=".xml", within=MAVEN_FOLDERS, since=written.since)
-    gradle = (
-        path
-        for path in find_report_files(written.folder, suffix=".xml", since=written.since)
-        if GRADLE_FOLDER in str(path)
-    )
-    paths = [path for path in (*maven, *gradle) if path.name.startswith("TEST-")]
-    return combine_junit_reports(dict.fromkeys(paths), written.folder)
+    paths = find_report_files(written.folder, within=JVM_REPORTS, named="TEST-*.xml", since=written.since)
+    return combine_junit_reports(paths, written.folder)
 
 
 # --- pytest: the flags that request a report, and the meaning of exit codes ---------------------------------

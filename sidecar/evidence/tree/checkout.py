@@ -11,7 +11,7 @@ import asyncio
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from sidecar.evidence.gates.cache import environment_for_copies
 from sidecar.evidence.ports import CopyVersion, Workspace
+from sidecar.evidence.proof.check_files import choose_check_files, with_old_inline_tests
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree, read_head_commit
 from sidecar.kernel.evidence import FileBaseline, FileChange
@@ -34,42 +35,28 @@ COPIED_BYTES: Final = 64 << 20
 PATH_IN_FILE: Final = re.compile(r"""(?:^|["'])(/[^"'\n]+)""", re.MULTILINE)
 """A path in a file by which a Python environment names folders outside of it."""
 
-FileChoice = Callable[[Iterable[str], Path], frozenset[str]]
-"""Takes the changed paths and the copy of the first version; returns the paths that keep this version."""
-TextMerge = Callable[[str, str, str], str | None]
-"""Takes a path and both versions of its text; returns the text that mixes them, None where there is none."""
-
-
-class MixedVersions(Struct, frozen=True):
-    """The first version of all files, but the second one of every changed file that `keep` does not name.
-
-    A changed file of which `merge` takes a part from the first version counts as kept, too.
-    """
-
-    first: str
-    second: str
-    keep: FileChoice
-    merge: TextMerge
-
 
 async def write_mixed_files(
-    room: ShadowRepository, ground: WorkTree, mix: MixedVersions, into: Path
+    room: ShadowRepository, ground: WorkTree, first: str, second: str, into: Path
 ) -> frozenset[str]:
-    """Write the files below `into`; return the changed paths that keep the first version."""
+    """Write the second of two trees below `into`, but check files and inline tests of the first.
+
+    Return the changed paths of which the first version is kept, whole or in part.
+    """
     with room.entered(ground) as (own, _):
         git = with_user_objects(own, ground)
-        await write_files(git, mix.first, into)
-        if mix.first == mix.second:
+        await write_files(git, first, into)
+        if first == second:
             return frozenset()
         lines = split_at_nul(
-            await git.told("diff-tree", "-r", "-z", "--name-status", "--no-renames", mix.first, mix.second)
+            await git.told("diff-tree", "-r", "-z", "--name-status", "--no-renames", first, second)
         )
         changed = dict(zip(lines[1::2], lines[::2], strict=True))
-        kept = await asyncio.to_thread(mix.keep, changed, into)
+        kept = await asyncio.to_thread(choose_check_files, changed, into)
         others = {path: status for path, status in changed.items() if path not in kept}
         before = await asyncio.to_thread(_take_away, into, others)
-        await write_files(git, mix.second, into, [path for path, status in others.items() if status != "D"])
-        return kept | await asyncio.to_thread(_merge_texts, into, before, mix.merge)
+        await write_files(git, second, into, [path for path, status in others.items() if status != "D"])
+        return kept | await asyncio.to_thread(_merge_texts, into, before)
 
 
 def _take_away(into: Path, changed: Mapping[str, str]) -> dict[str, str]:
@@ -83,13 +70,13 @@ def _take_away(into: Path, changed: Mapping[str, str]) -> dict[str, str]:
     return texts
 
 
-def _merge_texts(into: Path, before: Mapping[str, str], merge: TextMerge) -> frozenset[str]:
+def _merge_texts(into: Path, before: Mapping[str, str]) -> frozenset[str]:
     merged = set()
     for path, old in before.items():
         file = into / path
         if file.is_symlink() or not file.is_file():
             continue
-        text = merge(path, old, file.read_text(encoding="utf-8", errors="surrogateescape"))
+        text = with_old_inline_tests(path, old, file.read_text(encoding="utf-8", errors="surrogateescape"))
         if text is not None:
             file.write_text(text, encoding="utf-8", errors="surrogateescape")
             merged.add(path)

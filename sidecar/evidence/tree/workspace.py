@@ -26,14 +26,9 @@ from typing import Any, Final, ParamSpec, TypeVar
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import CopyVersion, ProjectCopy
-from sidecar.evidence.proof.check_files import bears_on_checks, choose_check_files, with_old_inline_tests
+from sidecar.evidence.proof.check_files import bears_on_checks
 from sidecar.evidence.tree import snapshot
-from sidecar.evidence.tree.checkout import (
-    MixedVersions,
-    link_surroundings,
-    map_environment,
-    write_mixed_files,
-)
+from sidecar.evidence.tree.checkout import link_surroundings, map_environment, write_mixed_files
 from sidecar.evidence.tree.compare import compare_tree_states
 from sidecar.evidence.tree.shadow_repository import (
     ShadowRepositories,
@@ -178,9 +173,7 @@ class GitWorkspace:
         first, second = (now.tree, before.tree) if new_first else (before.tree, now.tree)
         if version in (CopyVersion.BASE, CopyVersion.NOW):
             second = first
-        kept = await write_mixed_files(
-            room, found, MixedVersions(first, second, choose_check_files, with_old_inline_tests), into
-        )
+        kept = await write_mixed_files(room, found, first, second, into)
         since = self._rooms.kept_at(base.snapshot) if self._rooms else 0.0
         left_out = await link_surroundings(room, found, into, since)
         return ProjectCopy(
