@@ -130,11 +130,8 @@ class _ChangedCore(Struct, frozen=True):
         return sum(map(len, self.before)) + sum(map(len, self.after))
 
 
-class _CountedFile(Struct, frozen=True):
-    """A file whose changed lines were counted; `core` is None where its lines are not shown."""
-
-    edit: FileDiff
-    core: _ChangedCore | None = None
+CountedFile = tuple[FileDiff, _ChangedCore | None]
+"""A file whose changed lines were counted; no core where its lines are not shown."""
 
 
 def build_file_diffs(changes: ProjectChanges, mask: Callable[[str], str] = str) -> tuple[FileDiff, ...]:
@@ -143,23 +140,23 @@ def build_file_diffs(changes: ProjectChanges, mask: Callable[[str], str] = str) 
     return tuple(_select_shown_diffs(counted, mask))
 
 
-def _select_shown_diffs(counted: list[_CountedFile], mask: Callable[[str], str]) -> Iterator[FileDiff]:
+def _select_shown_diffs(counted: list[CountedFile], mask: Callable[[str], str]) -> Iterator[FileDiff]:
     room = SHOWN_FILES_LIMIT
-    for rough in counted[:LISTED_FILES_LIMIT]:
-        if rough.core is None:
-            yield rough.edit
+    for edit, core in counted[:LISTED_FILES_LIMIT]:
+        if core is None:
+            yield edit
         elif room <= 0:
-            yield replace(rough.edit, unshown=f"only the first {SHOWN_FILES_LIMIT} files are shown")
+            yield replace(edit, unshown=f"only the first {SHOWN_FILES_LIMIT} files are shown")
         else:
             room -= 1
-            yield _with_hunks(rough.edit, rough.core, mask)
+            yield _with_hunks(edit, core, mask)
     if (more := len(counted) - LISTED_FILES_LIMIT) > 0:
         yield FileDiff(path="", unshown=f"{more} more files changed")
 
 
-def _relevance_key(rough: _CountedFile) -> tuple[bool, int, int, str]:
-    edit = rough.edit
-    return (rough.core is None, file_reading_order(edit.path), -(edit.added + edit.removed), edit.path)
+def _relevance_key(counted: CountedFile) -> tuple[bool, int, int, str]:
+    edit, core = counted
+    return (core is None, file_reading_order(edit.path), -(edit.added + edit.removed), edit.path)
 
 
 def _status_mark(file: FileChange) -> str:
@@ -169,32 +166,30 @@ def _status_mark(file: FileChange) -> str:
     return "A" if added else "D" if deleted and file.before is not None else "M"
 
 
-def _count_changed_lines(file: FileChange) -> _CountedFile:
+def _count_changed_lines(file: FileChange) -> CountedFile:
     edit = FileDiff(path=file.path, old_path=file.old_path, mark=_status_mark(file))
-    if file.unread or (file.before is None and file.after is None):
-        return _CountedFile(replace(edit, unshown=file.unread or "its content is no text, or is not known"))
-    before, after = file.before or "", file.after or ""
-    if max(len(before), len(after)) > TEXT_LIMIT:
-        return _CountedFile(
-            replace(edit, unshown=f"too big: {len(before)} characters before, {len(after)} now")
-        )
-    if before == after:
-        return _CountedFile(
-            replace(edit, unshown="moved, its text is the same" if file.old_path else _same_text_reason(file))
-        )
-    if before.rstrip("\n") == after.rstrip("\n"):
-        return _CountedFile(replace(edit, unshown="only blank lines at its end changed"))
-    core = _trim_common_ends(_split_lines(before), _split_lines(after))
+    if why := _reason_not_read(file):
+        return replace(edit, unshown=why), None
+    core = _trim_common_ends(_split_lines(file.before or ""), _split_lines(file.after or ""))
     added, removed = _count_added_removed(core)
-    edit = replace(edit, added=added, removed=removed)
     why = _reason_not_shown(file, core)
-    return _CountedFile(replace(edit, unshown=why)) if why else _CountedFile(edit, core)
+    return replace(edit, added=added, removed=removed, unshown=why), None if why else core
 
 
-def _same_text_reason(file: FileChange) -> str:
-    if file.before is None:
-        return "a new empty file"
-    return "an empty file is gone" if file.after is None else "its text is the same"
+def _reason_not_read(file: FileChange) -> str:
+    """Say why the lines of a file are not counted; "" where they are."""
+    before, after = file.before or "", file.after or ""
+    if file.unread or (file.before is None and file.after is None):
+        return file.unread or "its content is no text, or is not known"
+    if max(len(before), len(after)) > TEXT_LIMIT:
+        return f"too big: {len(before)} characters before, {len(after)} now"
+    if before.rstrip("\n") != after.rstrip("\n"):
+        return ""
+    if before != after:
+        return "only blank lines at its end changed"
+    if file.before is None or file.after is None:
+        return "a new empty file" if file.before is None else "an empty file is gone"
+    return f"{'moved, ' if file.old_path else ''}its text is the same"
 
 
 def _reason_not_shown(file: FileChange, core: _ChangedCore) -> str:

@@ -28,7 +28,7 @@ from sidecar.kernel.evidence import (
 from sidecar.kernel.gate import GateRun, Outcome
 from sidecar.kernel.goal import GateBaseline
 from sidecar.kernel.text import clean_line, counted
-from sidecar.kernel.turn import ToolAction, ToolCall, Turn
+from sidecar.kernel.turn import ToolAction, Turn
 
 EVIDENCE_CALLS_LIMIT = 25
 """Latest tool calls that become evidence: a case must stay within 8,000 tokens."""
@@ -67,7 +67,6 @@ def gather_evidence(
             *map(_tool_call_fact, calls),
             *_repository_facts(project_state.repository),
             *_todo_facts(turn),
-            *_journal_facts(turn),
             *find_injections(turn, (one.call for one in calls), runs, project_state),
         ]
     )
@@ -83,10 +82,14 @@ def _number_facts(facts: Iterable[Evidence]) -> tuple[Evidence, ...]:
 def _gate_run_fact(run: GateRun, tree: str, before: tuple[GateBaseline, ...]) -> Evidence:
     required = run.gate.required
     news = () if required else new_gate_failures(run, before)
+    vain = not required and run.outcome is not Outcome.PASSED and not news
+    place = (f" in {run.gate.folder}" if run.gate.folder else "") + (
+        "" if required else ", which only advises"
+    )
     return Evidence(
         id="",
         source=Source.GATE,
-        fact=f"Supervisor ran `{run.gate.command}`{_gate_location(run)}: {_describe_gate_outcome(run)}"
+        fact=f"Supervisor ran `{run.gate.command}`{place}: {_describe_gate_outcome(run)}"
         f"{_describe_run_caveats(run, news)}",
         detail="\n".join(news or run.failures)
         or ("" if run.outcome is Outcome.PASSED else run.output[-2000:]),
@@ -95,20 +98,8 @@ def _gate_run_fact(run: GateRun, tree: str, before: tuple[GateBaseline, ...]) ->
         tree=run.tree,
         stale=run.tree != tree,
         bad=run.outcome is not Outcome.PASSED if required else bool(news),
-        worth=EvidenceStrength.NOTHING
-        if run.moved or _advisory_shows_nothing(run, news)
-        else EvidenceStrength.CHECK,
+        worth=EvidenceStrength.NOTHING if run.moved or vain else EvidenceStrength.CHECK,
     )
-
-
-def _advisory_shows_nothing(run: GateRun, news: tuple[str, ...] | None) -> bool:
-    """Whether an advisory gate shows nothing: it did not pass, and no new failure is known."""
-    return not run.gate.required and run.outcome is not Outcome.PASSED and not news
-
-
-def _gate_location(run: GateRun) -> str:
-    folder = f" in {run.gate.folder}" if run.gate.folder else ""
-    return f"{folder}, which only advises" if not run.gate.required else folder
 
 
 def _describe_gate_outcome(run: GateRun) -> str:
@@ -190,7 +181,7 @@ def _tool_call_fact(weighed: WeighedCall) -> Evidence:
     what = (
         f"the agent ran `{call.command[:300]}`"
         if call.doing is ToolAction.RUN
-        else f"the agent edited {_edited_paths(call)}"
+        else f"the agent edited {', '.join(call.paths[:5]) or 'a file'}"
     )
     code = "" if call.exit_code is None else f", exit code {call.exit_code}"
     since = "; made good for by a later call" if weighed.repaired else ""
@@ -206,19 +197,10 @@ def _tool_call_fact(weighed: WeighedCall) -> Evidence:
     )
 
 
-def _edited_paths(call: ToolCall) -> str:
-    return ", ".join(call.paths[:5]) or "a file"
-
-
 def _todo_facts(turn: Turn) -> Iterator[Evidence]:
-    for text in turn.open_todos[:10]:
-        said = f"open on the agent's own list: {text[:300]}"
-        yield Evidence(id="", source=Source.TODO, fact=said, bad=True)
-
-
-def _journal_facts(turn: Turn) -> Iterator[Evidence]:
     told = [task for task in turn.planned if task.text]
-    lines = [
+    lines = [f"open on the agent's own list: {text[:300]}" for text in turn.open_todos[:10]]
+    lines += [
         f"open in the agent's journal: {task.id} ({task.status}): {_one_clean_line(task.text)}"
         for task in told
     ]

@@ -89,7 +89,10 @@ def _turn_context(turn: Turn, gates: Iterable[GateRun], project_state: ProjectSt
         commands={
             _command_key(call): at
             for at, call in calls
-            if _call_passed(call) and not _failed_checks(checks.get(at, []))
+            if call.doing is ToolAction.RUN
+            and call.outcome is CallOutcome.OK
+            and call.exit_code == 0
+            and not _failed_checks(checks.get(at, []))
         },
         written={path: at for at, call in calls if call.outcome is CallOutcome.OK for path in call.paths},
         passed=frozenset(
@@ -97,10 +100,6 @@ def _turn_context(turn: Turn, gates: Iterable[GateRun], project_state: ProjectSt
         ),
         known=collect_program_names(turn.prompts, paths),
     )
-
-
-def _call_passed(call: ToolCall) -> bool:
-    return call.doing is ToolAction.RUN and call.outcome is CallOutcome.OK and call.exit_code == 0
 
 
 def _command_key(call: ToolCall) -> str:

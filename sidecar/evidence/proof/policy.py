@@ -127,18 +127,15 @@ def _was_no_check(old: GateRun, base: GateRun) -> bool:
 
 def _why_not_comparable(old: GateRun, base: GateRun | None, copy: GateRun | None) -> str:
     """Say why a failure of the old checks says nothing; "" where it does."""
-    if old.outcome is Outcome.COULD_NOT_RUN and not _ran_before(base):
+    # Where the old checks ran on the old code, the new one lacks what they need (a moved module).
+    ran_before = base is not None and base.outcome in (Outcome.PASSED, Outcome.FAILED)
+    if old.outcome is Outcome.COULD_NOT_RUN and not ran_before:
         return f"could not run with them as they were: {old.reason}"
     if base is None or copy is None:
         return "fails with them as they were; there was no time to find out why"
     if base.outcome is Outcome.COULD_NOT_RUN:
         return f"could not run on the files as they were: {base.reason}"
     return "" if copy.outcome is Outcome.PASSED else "does not pass in a copy without files that git ignores"
-
-
-def _ran_before(base: GateRun | None) -> bool:
-    """Whether the old checks ran on the old code: the new one then lacks what they need (a moved module)."""
-    return base is not None and base.outcome in (Outcome.PASSED, Outcome.FAILED)
 
 
 def _rate_failures(seen: CheckComparison, old: GateRun, base: GateRun) -> Iterator[IntegrityFinding]:

@@ -195,7 +195,8 @@ class ShadowRepositories(Struct, frozen=True):
             create_shadow_repository(home)
         for room in older:
             files.remove_stale_temporaries(room / "snapshots")
-            if _seconds_unused(room, now) > SCRATCH_AGE_S and not any((room / "snapshots").iterdir()):
+            used = room / "index" if (room / "index").exists() else room / "HEAD"
+            if _seconds_since_written(used, now) > SCRATCH_AGE_S and not any((room / "snapshots").iterdir()):
                 _remove_repository(room)
         for left in (*home.glob(".new-*"), *home.glob(".gone-*"), *home.glob("*/look-*")):
             if _seconds_since_written(left, now) > SCRATCH_AGE_S:
@@ -262,10 +263,6 @@ def _seconds_since_written(place: Path, now: float) -> float:
     with suppress(OSError):
         return now - place.stat().st_mtime
     return 0.0
-
-
-def _seconds_unused(room: Path, now: float) -> float:
-    return _seconds_since_written(room / "index" if (room / "index").exists() else room / "HEAD", now)
 
 
 def _folder_bytes(folder: Path) -> int:

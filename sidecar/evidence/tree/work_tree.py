@@ -275,7 +275,7 @@ async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None
         upstream=about.get("upstream", ""),
         remote=bool(ground.remotes),
         commits=commits,
-        ahead=_parse_ahead(about.get("ab", "")),
+        ahead=int(about["ab"].partition(" ")[0]) if "ab" in about else None,
         dirty=len(uncommitted),
         uncommitted=tuple(map(_status_path, uncommitted[:NAMED_FILES])),
         branches=None if refs is None else tuple(_below(HEADS, refs)),
@@ -361,9 +361,3 @@ async def _count_commits(git: Git, base: str) -> int | None:
         return None
     said = await git.ask("rev-list", "--count", f"{base}..HEAD")
     return int(said.output) if said.exit_code == 0 else None
-
-
-def _parse_ahead(said: str) -> int | None:
-    """Parse the first number of "+1 -2"."""
-    found = re.fullmatch(r"\+(\d+) -\d+", said)
-    return int(found[1]) if found else None
