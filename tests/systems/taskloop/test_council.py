@@ -185,6 +185,7 @@ async def test_fewer_than_three_decide_nothing_and_each_reason_is_said(room: Roo
 
 
 @pytest.mark.proves("the loop")
+@pytest.mark.proves("the loop")
 async def test_no_council_begins_that_costs_more_than_is_left(room: Room) -> None:
     councils = await room.councils(models=PRICED)
     cents = councils.estimate(room.session).cents
