@@ -147,8 +147,6 @@ def _read_rubric(path: Path) -> str:
     """Return the text of a rubric. Raises BadInputError for a file that cannot be one."""
     try:
         text = read_rubric_text(path.resolve())
-        if isinstance(text, RejectedRubricError):
-            raise text
         parse_rubric(text)
     except (RejectedRubricError, OSError) as error:
         raise BadInputError(f"{path} cannot be a rubric: {error}") from error

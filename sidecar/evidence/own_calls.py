@@ -196,7 +196,7 @@ def command_evidence_strength(run: CommandRun, call: ToolCall, known: frozenset[
     """Rate a command that is not a known check. `known`: see `collect_program_names`."""
     if call.exit_code != 0 or call.outcome is not CallOutcome.OK:
         return EvidenceStrength.NOTHING
-    if run.fate is not FailureHandling.DECIDES or not run.implied or run.shadowed or run.background:
+    if run.fate is not FailureHandling.DECIDES or not run.implied or run.background:
         return EvidenceStrength.NOTHING
     if _runs_project_program(run, known):
         return EvidenceStrength.WORK

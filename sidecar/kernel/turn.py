@@ -36,8 +36,6 @@ class CommandRun(Struct, frozen=True, kw_only=True):
     assignments: tuple[str, ...] = ()
     fate: FailureHandling = FailureHandling.DECIDES
     silenced: bool = False
-    shadowed: bool = False
-    """Of turns that an older version recorded: the line redefines its name. Such a line is UNKNOWN now."""
     background: bool = False
     implied: bool = False
     blamed: bool = False

@@ -25,6 +25,8 @@ JSONC_EXTRAS: Final = re.compile(
 """What is not JSON in a tsconfig.json: comments, and a comma before a closing bracket. Strings are matched so
 that they are left unchanged."""
 
+INI_OPTION: Final = re.compile(r"(.[^=:]*)[=:](.*)")
+
 
 def table_at(value: object, *path: str) -> Table:
     """The table at this path below a value, or an empty table."""
@@ -66,35 +68,24 @@ def parse_jsonc_table(text: str) -> Table:
 
 def parse_ini_sections(text: str) -> IniSections:
     """Sections with lower-case option names and values. An indented line continues the value before it."""
-    sections: dict[str, dict[str, str]] = {}
-    values: dict[str, list[str]] = {}
+    sections: dict[str, dict[str, list[str]]] = {}
+    values: dict[str, list[str]] | None = None
     name = ""
     for line in text.splitlines():
         stripped = line.strip()
         if not stripped or stripped[0] in "#;":
             continue
-        if line[0] in " \t" and name:
+        if line[0] in " \t" and name and values is not None:
             values[name].append(stripped)
         elif stripped[0] == "[" and stripped[-1] == "]":
-            _store_section(sections, values)
-            sections.setdefault(stripped[1:-1].strip(), {})
-            values, name = {"": [stripped[1:-1].strip()]}, ""
-        elif values and (found := _split_option(stripped)):
-            name, value = found
+            values, name = sections.setdefault(stripped[1:-1].strip(), {}), ""
+        elif values is not None and (found := INI_OPTION.match(stripped)):
+            name, value = found[1].strip().lower(), found[2].strip()
             values[name] = [value] if value else []
-    _store_section(sections, values)
-    return sections
-
-
-def _store_section(sections: dict[str, dict[str, str]], values: dict[str, list[str]]) -> None:
-    """Store the collected values of a section that has ended."""
-    for section in values.pop("", ()):
-        sections[section].update({name: "\n".join(lines) for name, lines in values.items()})
-
-
-def _split_option(line: str) -> tuple[str, str] | None:
-    ends = [at for at in (line.find("="), line.find(":")) if at > 0]
-    return (line[: min(ends)].strip().lower(), line[min(ends) + 1 :].strip()) if ends else None
+    return {
+        title: {name: "\n".join(lines) for name, lines in values.items()}
+        for title, values in sections.items()
+    }
 
 
 def _strip_jsonc_extras(text: str) -> str:

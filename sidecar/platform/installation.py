@@ -47,20 +47,13 @@ def corpus_folder() -> Path:
 
 def compile_packages() -> tuple[str, ...]:
     """Compile the packages imported at start-up, since some installers do not; return those not compiled."""
-    return tuple(name for name in COMPILED if _is_installed(name) and not _compile_package(name))
-
-
-def _is_installed(name: str) -> bool:
-    import importlib.util  # noqa: PLC0415 - an install needs it, and not the sidecar, which asks for a folder
-
-    return importlib.util.find_spec(name) is not None
-
-
-def _compile_package(name: str) -> bool:
-    import compileall  # noqa: PLC0415 - as above
+    import compileall  # noqa: PLC0415 - an install needs it, and not the sidecar, which asks for a folder
     import importlib.util  # noqa: PLC0415 - as above
 
-    found = importlib.util.find_spec(name)
-    if found is None or found.origin is None:
-        return False
-    return bool(compileall.compile_dir(Path(found.origin).parent, quiet=2))
+    failed = []
+    for name in COMPILED:
+        if found := importlib.util.find_spec(name):
+            folder = found.origin and Path(found.origin).parent
+            if not folder or not compileall.compile_dir(folder, quiet=2):
+                failed.append(name)
+    return tuple(failed)

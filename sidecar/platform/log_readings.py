@@ -56,7 +56,6 @@ class DailySpending:
         self._clock = clock
         self._incidents = incidents
         self._most = Spending(day="")
-        self._stored, self._position, self._number = Spending(day=""), 0, 0
 
     def today(self) -> Spending:
         """What was spent today; never less than this process has seen (law 9). Never raises."""
@@ -99,21 +98,14 @@ class DailySpending:
         self._most = add_spending(spent, paid.tokens, paid.cents, paid.calls)
 
     def _read(self) -> Spending:
-        """Sum up the payments of today, from the last one that was read before on."""
+        """Sum up the payments of today."""
         now = self._clock.now()
-        midnight, day = now - now % DAY_S, self._day(now)
+        midnight, spent = now - now % DAY_S, Spending(day=self._day(now))
         wanted = EventFilter(kinds=PAID_KINDS, since=midnight, before=midnight + DAY_S)
-        if self._stored.day != day:
-            self._stored, self._position, self._number = Spending(day=day), 0, 0
-        found = self._log.read(wanted, after=self._position, limit=MOST_PAYMENTS)
-        if self._log.count(wanted) < self._number + len(found):  # payments were taken out
-            self._stored, self._position, self._number = Spending(day=day), 0, 0
-            found = self._log.read(wanted, limit=MOST_PAYMENTS)
-        for event in found:
+        for event in self._log.read(wanted, limit=MOST_PAYMENTS):
             if isinstance(paid := event.data, JudgingPaid | WorkerRan):
-                self._stored = add_spending(self._stored, paid.tokens, paid.cents, paid.calls)
-            self._position, self._number = event.position, self._number + 1
-        return self._stored
+                spent = add_spending(spent, paid.tokens, paid.cents, paid.calls)
+        return spent
 
     def _day(self, now: float) -> str:
         return dt.datetime.fromtimestamp(now, tz=dt.UTC).date().isoformat()

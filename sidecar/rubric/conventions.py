@@ -89,26 +89,18 @@ def parse_conventions(text: str, code: frozenset[int] = frozenset()) -> Conventi
 
 def _apply_convention(key: CriterionKey, value: _Value, said: Conventions, number: int) -> Conventions | None:
     """Return the conventions with this line added, None if the line is prose."""
-    parts: tuple[tuple[int, int], ...] = ()
-    if key is CriterionKey.SEVERITY:
-        word = value.text.strip("`*_. ").lower()
-        if word not in set(Severity):
-            return None
-        said = said._replace(severity=Severity(word))
-    elif key is CriterionKey.WHEN:
-        if len(value.text) > WHEN_LIMIT:
-            return None
-        said = said._replace(when=value.text)
+    parts = _value_parts(value.text, _GLOB if key is CriterionKey.APPLIES_TO else _SOURCE)
+    named, word = tuple(value.text[begin:end] for begin, end in parts), value.text.strip("`*_. ").lower()
+    if key is CriterionKey.SEVERITY and word in set(Severity):
+        said, parts = said._replace(severity=Severity(word)), ()
+    elif key is CriterionKey.WHEN and len(value.text) <= WHEN_LIMIT:
+        said, parts = said._replace(when=value.text), ()
+    elif key is CriterionKey.APPLIES_TO and named:
+        said = said._replace(applies_to=named)
+    elif key is CriterionKey.EVIDENCE and named:
+        said = said._replace(evidence=named)
     else:
-        parts = _value_parts(value.text, _GLOB if key is CriterionKey.APPLIES_TO else _SOURCE)
-        if not parts:
-            return None
-        named = tuple(value.text[begin:end] for begin, end in parts)
-        said = (
-            said._replace(applies_to=named)
-            if key is CriterionKey.APPLIES_TO
-            else said._replace(evidence=named)
-        )
+        return None
     moved = tuple((begin + value.column, end + value.column) for begin, end in parts)
     there = ConventionLine(number, key, (value.column, value.column + len(value.text)), moved)
     return said._replace(found=(*said.found, there))
@@ -246,15 +238,15 @@ def glob_matches_path(glob: str, path: str) -> bool:
 def _applicable_criteria(
     criteria: tuple[Criterion, ...], paths: tuple[GlobParts, ...]
 ) -> tuple[Criterion, ...]:
-    return tuple(one for one in criteria if not one.applies_to or _globs_select_any(one.applies_to, paths))
-
-
-def _globs_select_any(globs: tuple[str, ...], paths: tuple[GlobParts, ...]) -> bool:
-    """Return whether a file is selected and not excluded again by a later glob with `!`."""
-    return any(_globs_select_path(globs, path) for path in paths)
+    return tuple(
+        one
+        for one in criteria
+        if not one.applies_to or any(_globs_select_path(one.applies_to, path) for path in paths)
+    )
 
 
 def _globs_select_path(globs: tuple[str, ...], path: GlobParts) -> bool:
+    """Return whether a file is selected and not excluded again by a later glob with `!`."""
     meant = all(glob.startswith("!") for glob in globs)
     for glob in globs:
         if any(_glob_parts_match(parts, path) for parts in _expand_glob(glob.removeprefix("!"))):

@@ -1,13 +1,12 @@
 """Finds the blocks of a Markdown text, and their lines. The only module that uses a Markdown parser.
 
-Only blocks are parsed: markup within a line is text, as are headings and items in code, quotes and lists. A
-text is parsed in parts, and the parts are cached, because most of a text stays the same at a keystroke.
+Only blocks are parsed: markup within a line is text, as are headings and items in code, quotes and lists.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -17,25 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from markdown_it import MarkdownIt
-    from markdown_it.token import Token
 
 
-CUTS_LIMIT: Final = 400
-"""Headings and list items above which a text is parsed as a whole."""
-CACHED_PARTS: Final = 2 * CUTS_LIMIT
-"""Parts of texts whose blocks are cached."""
 HEADING_TAGS: Final = frozenset({"h1", "h2", "h3"})
 CODE_TOKENS: Final = frozenset({"fence", "code_block", "html_block"})
-UNCLOSED_TOKENS: Final = frozenset({"fence", "html_block"})
-"""Blocks that a heading at the start of a line does not end."""
-FENCE_INDENT: Final = 3
-"""Most spaces before a code fence; with more it is none."""
 MARKDOWN_BOM: Final = "\ufeff"
 """A byte order mark, which is not part of the first line."""
 
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
 _CUT: Final = re.compile(r"#{1,6}(?:[ \t]|$)|[-*+] +\S")
-"""A heading or item at the start of a line, which ends every block except unclosed code and HTML."""
+"""A heading or item at the start of a line, at which prose is cut."""
 _LETTERS: Final = r"(?:[^\W\d_]|[(\"]|`(?!`)|\*\*(?=\w))[^\n\0]*"
 """A line that begins no block but a paragraph."""
 _PROSE: Final = re.compile(
@@ -72,13 +62,12 @@ class MarkdownBlocks(NamedTuple):
     """The blocks that matter here, each with its first line and the line after its last one.
 
     `headings` of level 1 to 3 and list `items` are those outside of any other block; `code` and HTML may be
-    anywhere. `open`: the text ends within code, so what follows it could be code too.
+    anywhere.
     """
 
     headings: list[MarkdownHeading]
     items: list[tuple[int, int]]
     code: list[tuple[int, int]]
-    open: bool = False
 
 
 class MarkdownPage:
@@ -91,7 +80,7 @@ class MarkdownPage:
         self._starts = [0, *(end for _, end in breaks)]
         self._ends = [*(begin for begin, _ in breaks), len(clean)]
         self.lines = [clean[begin:end] for begin, end in zip(self._starts, self._ends, strict=True)]
-        self.headings, self.items, self.code, _ = parse_blocks(self.lines)
+        self.headings, self.items, self.code = parse_blocks(self.lines)
 
     def coded_from(self, begin: int, end: int) -> frozenset[int]:
         """Return which of these lines are code, counted from the first of them."""
@@ -133,23 +122,20 @@ class MarkdownPage:
 
 
 def parse_blocks(lines: list[str]) -> MarkdownBlocks:
-    """Find the blocks of all lines. Each part from a heading or item on is parsed by itself, and cached."""
+    """Find the blocks of all lines, without the parser where prose is all there is.
+
+    Importing the parser takes a tenth of a cold start, and the host waits for that.
+    """
     cuts = [number for number, line in enumerate(lines) if number and _CUT.match(line)]
-    if len(cuts) > CUTS_LIMIT:
-        cuts = []
     found = MarkdownBlocks([], [], [])
     for begin, end in pairwise([0, *cuts, len(lines)]):
-        part = parse_part("\n".join(lines[begin:end]))
-        spills = part.open and end < len(lines)
-        if spills:
-            part = parse_part("\n".join(lines[begin:]))
-        found.headings.extend(
-            each._replace(line=each.line + begin, end=each.end + begin) for each in part.headings
-        )
-        found.items.extend((first + begin, last + begin) for first, last in part.items)
-        found.code.extend((first + begin, last + begin) for first, last in part.code)
-        if spills:
-            break
+        prose = _PROSE.fullmatch("\n".join(lines[begin:end]))
+        if prose is None:
+            return parse_markdown("\n".join(lines))
+        if prose["mark"] is None:
+            found.items.append((begin, max(begin + 1, end - 1)))
+        else:
+            found.headings.append(MarkdownHeading(f"h{len(prose['mark'])}", prose["title"], begin, begin + 1))
     return found
 
 
@@ -158,20 +144,6 @@ def _markdown() -> MarkdownIt:
     from markdown_it import MarkdownIt  # noqa: PLC0415 - 1.3 MiB that an idle sidecar does without
 
     return MarkdownIt("commonmark").disable("inline")
-
-
-@lru_cache(maxsize=CACHED_PARTS)
-def parse_part(text: str) -> MarkdownBlocks:
-    """Find the blocks of a text as a whole, without the parser where prose is all there is.
-
-    Importing the parser takes a tenth of a cold start, and the host waits for that.
-    """
-    prose = _PROSE.fullmatch(text)
-    if prose is None:
-        return parse_markdown(text)
-    if prose["mark"] is None:
-        return MarkdownBlocks([], [(0, max(1, text.count("\n")))], [])
-    return MarkdownBlocks([MarkdownHeading(f"h{len(prose['mark'])}", prose["title"], 0, 1)], [], [])
 
 
 def parse_markdown(text: str) -> MarkdownBlocks:
@@ -188,18 +160,4 @@ def parse_markdown(text: str) -> MarkdownBlocks:
             blocks.items.append((begin, end))
         elif token.type in CODE_TOKENS:
             blocks.code.append((begin, end))
-    lines = text.rstrip().split("\n")
-    return blocks._replace(open=any(_may_continue_below(token, lines) for token in tokens))
-
-
-def _may_continue_below(token: Token, lines: list[str]) -> bool:
-    """Return whether a block may go on after these lines, the last of which is not blank.
-
-    Returns True if in doubt.
-    """
-    if token.type not in UNCLOSED_TOKENS or not token.map or token.map[1] < len(lines):
-        return False
-    last = lines[-1]
-    closed = last.strip().replace(token.markup[:1], "") == "" and len(last.strip()) >= len(token.markup)
-    plain = token.type == "fence" and not token.level and len(last) - len(last.lstrip(" ")) <= FENCE_INDENT
-    return not (plain and closed and token.map[0] < len(lines) - 1)
+    return blocks

@@ -20,7 +20,7 @@ from sidecar.kernel.rubric import (
     TextSpan,
 )
 from sidecar.rubric import conventions
-from sidecar.rubric.markdown import CACHED_PARTS, MarkdownHeading, MarkdownPage
+from sidecar.rubric.markdown import MarkdownHeading, MarkdownPage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -120,7 +120,7 @@ class _Item(NamedTuple):
     said: conventions.Conventions
 
 
-@lru_cache(maxsize=CACHED_PARTS)
+@lru_cache(maxsize=800)
 def _parse_item_rows(rows: tuple[str, ...], code: frozenset[int]) -> _Item | None:
     """Parse the rows of an item; `code` are the numbers of those that are code."""
     lead = len(rows[0]) - len(rows[0].lstrip(" "))

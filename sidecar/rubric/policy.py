@@ -75,13 +75,21 @@ class GuidanceFiles(Protocol):
 
 def summarize_rubric_changes(before: Rubric, after: Rubric) -> str:
     """Describe in one line what differs between two rubrics."""
-    sections = (
-        ("pattern", before.patterns, after.patterns),
-        ("antipattern", before.antipatterns, after.antipatterns),
-        ("legitimate stop", before.legitimate, after.legitimate),
-    )
-    parts = [part for kind, old, new in sections for part in _change_phrases(kind, old, new)]
+    new = _criteria_by_kind(after)
+    parts = [
+        part
+        for kind, old in _criteria_by_kind(before).items()
+        for part in _change_phrases(kind, old, new[kind])
+    ]
     return "; ".join(parts) or "its criteria stay as they are"
+
+
+def _criteria_by_kind(rubric: Rubric) -> dict[str, tuple[Criterion, ...]]:
+    return {
+        "pattern": rubric.patterns,
+        "antipattern": rubric.antipatterns,
+        "legitimate stop": rubric.legitimate,
+    }
 
 
 def _change_phrases(kind: str, old: tuple[Criterion, ...], new: tuple[Criterion, ...]) -> list[str]:
@@ -120,27 +128,15 @@ def rubric_change_message(rubric: Rubric) -> str:
 
 def describe_rubric(rubric: Rubric, project: str) -> tuple[str, ...]:
     """Describe in lines what is in force and why, which files were passed over, and what is held."""
-    counts = ", ".join(
-        (
-            counted(len(rubric.patterns), "pattern"),
-            counted(len(rubric.antipatterns), "antipattern"),
-            counted(len(rubric.legitimate), "legitimate stop"),
-        )
-    )
-    why = _explain_origin(rubric.origin, project)
-    held = rubric.held
-    return tuple(
-        filter(
-            None,
-            (
-                f"rubric in force: {clean_line(rubric.origin)} ({why}; {counts})",
-                "" if not rubric.rejected else f"passed over: {clean_line('; '.join(rubric.rejected))}",
-                f"held: {clean_line(held.path)}: {held.summary}. Type {ACCEPT_COMMAND}"
-                if held
-                else "Nothing is held.",
-            ),
-        )
-    )
+    counts = ", ".join(counted(len(found), kind) for kind, found in _criteria_by_kind(rubric).items())
+    lines = [
+        f"rubric in force: {clean_line(rubric.origin)} ({_explain_origin(rubric.origin, project)}; {counts})"
+    ]
+    if rubric.rejected:
+        lines.append(f"passed over: {clean_line('; '.join(rubric.rejected))}")
+    if held := rubric.held:
+        return *lines, f"held: {clean_line(held.path)}: {held.summary}. Type {ACCEPT_COMMAND}"
+    return *lines, "Nothing is held."
 
 
 def _explain_origin(origin: str, project: str) -> str:
@@ -189,7 +185,7 @@ def rubric_save_notices(seen: RubricObservation) -> tuple[str, ...]:
             _format_notice(seen.project, "rubric saved", _rejection_text(line), rest)
             for line in broken[:MAX_ITEMS_NAMED]
         )
-    differs = _rubric_content(seen.before) != _rubric_content(seen.now)
+    differs = not _says_the_same(seen.before, seen.now)
     path = changed_rubric_path(seen.order, seen.before.origin, seen.now.origin)
     change = f"{path}: {summarize_rubric_changes(seen.before, seen.now)}"
     what = "rubric saved" if path == seen.now.origin else "rubric removed"
@@ -198,7 +194,7 @@ def rubric_save_notices(seen: RubricObservation) -> tuple[str, ...]:
         return (_format_notice(seen.project, what, change, rest),) if differs else ()
     if seen.force.changed:
         change = seen.force.changed
-    elif not differs or _rubric_content(seen.force) != _rubric_content(seen.now):
+    elif not differs or not _says_the_same(seen.force, seen.now):
         return ()
     return (_format_notice(seen.project, what, change, ". It counts from the next stop"),)
 
@@ -270,8 +266,8 @@ def _fallback_text(seen: RubricObservation) -> str:
     return f"; in force: {seen.force.origin}"
 
 
-def _rubric_content(rubric: Rubric) -> tuple[object, ...]:
-    return (rubric.patterns, rubric.antipatterns, rubric.legitimate, rubric.origin)
+def _says_the_same(one: Rubric, other: Rubric) -> bool:
+    return one.origin == other.origin and _criteria_by_kind(one) == _criteria_by_kind(other)
 
 
 # --- Answers to a person who creates or inspects a rubric, and the text of a new one ------------------------

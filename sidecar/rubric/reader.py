@@ -37,7 +37,6 @@ from sidecar.platform.state import Incidents
 from sidecar.platform.steering import PROJECT_CONFIGURATION
 from sidecar.rubric.files import (
     RejectedRubricError,
-    RubricPlace,
     create_rubric_file,
     is_being_written,
     resolve_place,
@@ -122,7 +121,7 @@ class RubricFiles:
         rejected: list[str] = []
         for place in rubric_places(project, environment or self._own, self._default):
             try:
-                text = _read_place(place)
+                text = read_rubric_text(resolve_place(place))
                 rubric = parse_rubric(text)
             except FileNotFoundError:
                 if place.path == self._default:
@@ -137,25 +136,14 @@ class RubricFiles:
 # --- Texts --------------------------------------------------------------------------------------------------
 
 
-def _read_place(place: RubricPlace) -> str:
-    """Return the text of a file.
-
-    Raises FileNotFoundError if there is nothing, else RejectedRubricError and OSError.
-    """
-    found = read_rubric_text(resolve_place(place))
-    if isinstance(found, RejectedRubricError):
-        raise found
-    return found
-
-
-def read_rubric_text(path: Path) -> str | RejectedRubricError:
-    """Return the text of a rubric file, or why it cannot be one. Raises OSError."""
+def read_rubric_text(path: Path) -> str:
+    """Return the text of a rubric file. Raises RejectedRubricError, OSError."""
     try:
         return read_whole(path, RUBRIC_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return RejectedRubricError(f"not UTF-8 at byte {error.start}")
+        raise RejectedRubricError(f"not UTF-8 at byte {error.start}") from error
     except UnusableFileError as unfit:
-        return RejectedRubricError(str(unfit))
+        raise RejectedRubricError(str(unfit)) from unfit
 
 
 def _parse_kept_text(text: EditedText) -> Rubric | None:

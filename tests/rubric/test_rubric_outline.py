@@ -170,7 +170,9 @@ def trimmed(blocks: list[tuple[int, int]], lines: list[str]) -> list[tuple[int, 
 @example(["```", "x", "    ```", "# a"])
 @example(["````", "x", "```", "# a"])
 @example(["```", "x", "```", "", "# a"])
-def test_parts_that_are_parsed_apart_say_what_the_whole_says(lines: list[str]) -> None:
+@example(["- a", "", ""])
+@example(["### a", "b", "", "`c`"])
+def test_prose_is_read_as_the_parser_reads_it(lines: list[str]) -> None:
     whole = markdown.parse_markdown("\n".join(lines or [""]))
     apart = markdown.parse_blocks(lines or [""])
     assert apart.headings == whole.headings
@@ -194,18 +196,9 @@ def test_places_are_in_the_text_and_in_its_order(lines: list[str], ends: str) ->
     assert begins == sorted(begins)
 
 
-@given(st.lists(st.sampled_from(PIECES), max_size=4))
-@example(["- a", "", ""])
-@example(["### a", "b", "", "`c`"])
-def test_prose_is_read_as_the_parser_reads_it(lines: list[str]) -> None:
-    text = "\n".join(lines)
-    assert markdown.parse_part(text) == markdown.parse_markdown(text)
-
-
 def test_the_packaged_rubric_needs_no_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markdown, "parse_markdown", pytest.fail)
     text = (plugin_root() / "rubric" / "rubric.md").read_text(encoding="utf-8")
-    markdown.parse_part.cache_clear()
     assert markdown.MarkdownPage(text).headings
 
 

@@ -214,8 +214,6 @@ def _failed_line_outcome(call: ToolCall, run: CommandRun, kind: Kind) -> tuple[C
     """Assess a run in a line that failed."""
     if call.exit_code == NO_TESTS_CODE and run.blamed and summary_says_no_tests_ran(call.output):
         return CheckRunOutcome.EMPTY, "ran no test"
-    if run.shadowed:
-        return CheckRunOutcome.HIDDEN, "runs something that the line itself puts in its place"
     if run.fate is FailureHandling.DECIDES and (run.blamed or summary_says_failed(kind, call.output)):
         return CheckRunOutcome.FAILED, ""
     if summary_says_failed(kind, call.output):
@@ -235,7 +233,6 @@ def _passed_line_outcome(
     unseen = run.background or call.exit_code is None
     swallowed = far is CheckScope.TOOTHLESS or run.fate is FailureHandling.SWALLOWED
     lacks = (
-        (run.shadowed, CheckRunOutcome.HIDDEN, "runs something that the line itself puts in its place"),
         (unseen, CheckRunOutcome.HIDDEN, "went on in the background, and its end is not known"),
         (swallowed, CheckRunOutcome.HIDDEN, "cannot show a failure"),
         (

@@ -121,7 +121,7 @@ def _failed(call: ToolCall, run: CommandRun, subject: str) -> bool:
     """Whether the line shows that this command failed: by its exit code, or by its output behind a pipe."""
     if _line_failed(call):
         return run in blamed_commands(call, failed=True)
-    if run.fate is FailureHandling.DECIDES or run.shadowed or CLEAN_TREE_MESSAGE in call.output:
+    if run.fate is FailureHandling.DECIDES or CLEAN_TREE_MESSAGE in call.output:
         return False
     if subject in CHECKS and summary_says_failed(Kind(subject), call.output):
         return True

@@ -1,9 +1,10 @@
 """Reads a shell line: lists its simple commands, and classifies what becomes of the failure of each.
 
-Followed are sequences, `&&` and `||` lists, pipelines, groups, conditions, loops, `bash -c` and a plain
-`set -e` or `set -o pipefail`. A line with anything else that can change which command its exit code is of (a
-function, `trap`, `eval`, `case`, most of `exit`) is not followed: its commands are listed, and UNKNOWN. So
-DECIDES is never wrong, and SWALLOWED says that a command can fail while the line succeeds.
+Followed are sequences, `&&` and `||` lists, pipelines, groups, `bash -c` and a plain `set -e` or
+`set -o pipefail`. What stands in an `if` or a loop is UNKNOWN. A line with anything else that can change
+which command its exit code is of (a function, `trap`, `eval`, most of `exit`) is not followed: its commands
+are listed, and UNKNOWN. So DECIDES is never wrong, and SWALLOWED says that a command can fail while the line
+succeeds.
 
 The grammar is not trusted: what bash reads differently (a reserved word in the place of a command) and what
 is nested deeper than DEPTH_LIMIT is not followed either.
@@ -61,16 +62,18 @@ SETTINGS: Final = frozenset(
     }
 )
 """Conditions and what sets variables: they run no command of their own."""
-SAME_EXIT: Final = re.compile(r"exit(?: +\"?\$\?\"?)?")
-"""Ends the shell with the exit code of the command before."""
 FAILING_EXIT: Final = re.compile(r"exit(?: +(?:[1-9]\d?|1\d\d|2[0-4]\d|25[0-5]|\"?\$\?\"?))?")
 """Behind `||` it ends the shell with a failure."""
 SET_OPTIONS: Final = re.compile(r"(?:-[euxE]*o (?:pipefail|errexit|nounset|xtrace) ?|-[euxE]+ ?)+")
 SHELL_OPTIONS: Final = re.compile(r"(?:-[euxil]*o (?:pipefail|errexit|nounset|xtrace) ?|-[euxilc]+ ?)+")
+PLAIN_OPTIONS: Final = re.compile(r"-[uxil]*c")
+"""Options of a shell that change none of what is followed."""
 READ_ONLY_VARIABLE: Final = re.compile(r"(?:E?UID|PPID|BASH\w*|SHELLOPTS|status)\+?")
 """Assigning one of these ends the shell."""
-VARIABLE: Final = re.compile(r"\$\{?(\w+)\}?")
-FIXED_NAME: Final = re.compile(r"[\w./-]+")
+PATH_WITH_VARIABLES: Final = re.compile(r"(?:\$\{?\w+\}?|[\w.-]+)?(?:/[\w.-]+)+")
+"""The name of a command that is none of the shell's own, whatever its variables are."""
+COMPOUNDS: Final = frozenset({"if_statement", "while_statement", "for_statement"})
+CLAUSES: Final = frozenset({"elif_clause", "else_clause", "do_group"})
 
 
 @lru_cache(maxsize=512)
@@ -84,12 +87,11 @@ def parse_simple_commands(line: str) -> tuple[CommandRun, ...]:
 class Place(NamedTuple):
     """Where in a line a form stands.
 
-    `fate` is what becomes of its failure, `exits` of a failure with which the shell ends there. `implied`: if
-    the line succeeds, the form ran. `top`: it is always reached, in the shell that reads the line.
+    `fate` is what becomes of its failure. `implied`: if the line succeeds, the form ran. `top`: it is always
+    reached, in the shell that reads the line.
     """
 
     fate: FailureHandling = DECIDES
-    exits: FailureHandling = DECIDES
     implied: bool = True
     silenced: bool = False
     background: bool = False
@@ -98,26 +100,24 @@ class Place(NamedTuple):
 
     def apart(self, fate: FailureHandling) -> Place:
         """The place of a form in a shell of its own."""
-        return self._replace(fate=fate, exits=fate, top=False)
+        return self._replace(fate=fate, top=False)
 
-    def hidden(self) -> Place:
-        """The place of a form whose failure is not passed on, and which may not run."""
-        return self._replace(fate=SWALLOWED, implied=False, top=False)
+    def maybe(self) -> Place:
+        """The place of a form that may not run."""
+        return self._replace(fate=UNKNOWN, implied=False, top=False)
 
 
 class ShellLineReader:
     """Reads one line. `read` gives its simple commands.
 
     `_unfollowed`: it has a form that is not followed. `_deciders` are the commands with whose failure the
-    line can fail, -1 for a condition or a loop, without those that only prepare. `_values` are the variables
-    that it assigns, "" if the value is uncertain.
+    line can fail, -1 for a condition or a loop, without those that only prepare.
     """
 
     def __init__(self) -> None:
         self._runs: list[CommandRun] = []
         self._unfollowed = False
         self._deciders: set[int] = set()
-        self._values: dict[str, str] = {}
         self._known = known_commands().shell
         self._errexit = self._pipefail = False
 
@@ -155,27 +155,18 @@ class ShellLineReader:
     def _sequence(self, nodes: Iterable[Node], place: Place) -> None:
         """Read statements one after another; the last one's failure is that of the sequence."""
         parts = [node for node in nodes if node.type == "&" or (node.is_named and node.type != "comment")]
-        if place.top and len(parts) > 1 and SAME_EXIT.fullmatch(node_text(parts[-1])):
-            parts.pop()
         for node, behind in zip(parts, [*parts[1:], None], strict=True):
             if node.type == "&":
                 continue
             if behind is None:
-                self._list_of_pipelines(node, place, place.fate)
+                self._list_of_pipelines(node, place)
             elif behind.type == "&":
-                apart = place.apart(SWALLOWED)._replace(background=True)
-                self._list_of_pipelines(node, apart, apart.fate)
+                self._list_of_pipelines(node, place.apart(SWALLOWED)._replace(background=True))
             else:
-                passed = self._passed_fate()
-                ends = place.exits if self._errexit and place.top else passed
-                self._list_of_pipelines(node, place._replace(fate=passed), ends)
+                self._list_of_pipelines(node, place._replace(fate=UNKNOWN if self._errexit else SWALLOWED))
 
-    def _passed_fate(self) -> FailureHandling:
-        """What becomes of the failure of a form after which the shell goes on."""
-        return UNKNOWN if self._errexit else SWALLOWED
-
-    def _list_of_pipelines(self, node: Node, place: Place, alone: FailureHandling) -> None:
-        """Read pipelines joined by `&&` and `||`, which bind equally. `alone`: the fate of a single one."""
+    def _list_of_pipelines(self, node: Node, place: Place) -> None:
+        """Read pipelines joined by `&&` and `||`, which bind equally."""
         pipes: list[list[ChainItem]] = []
         for item in unroll_chain(node):
             if item.sign in {"|", "|&"}:
@@ -184,12 +175,11 @@ class ShellLineReader:
                 pipes.append([item])
         if not pipes:
             self._leave(node, place)
-        if len(pipes) == 1:
-            place = place._replace(fate=alone)
         for number, pipe in enumerate(pipes):
             here = place
             if rescue := next((each for each in pipes[number + 1 :] if each[0].sign == "||"), None):
-                here = place._replace(fate=place.exits if _is_failing_exit(rescue) else SWALLOWED)
+                exits = DECIDES if place.fate is DECIDES else UNKNOWN
+                here = place._replace(fate=exits if _is_failing_exit(rescue) else SWALLOWED)
             if number:
                 before = all(each[0].sign == "&&" for each in pipes[1 : number + 1])
                 sure = before and here.fate is DECIDES
@@ -222,7 +212,6 @@ class ShellLineReader:
     def _form(self, node: Node, place: Place) -> None:
         place = place._replace(depth=place.depth + 1)
         arithmetic = node.type == "compound_statement" and node.children[0].type == "(("
-        inner = place._replace(top=False)
         if place.depth > DEPTH_LIMIT:
             self._leave(node, place)
         elif node.type == "command":
@@ -232,39 +221,22 @@ class ShellLineReader:
         elif arithmetic or node.type in SETTINGS:
             self._setting(node, place)
         elif node.type == "compound_statement":
-            self._sequence(node.children, inner)
-        elif node.type == "if_statement":
-            self._if(node, inner)
-        elif node.type in {"while_statement", "for_statement", "c_style_for_statement"}:
-            self._loop(node, inner)
+            self._sequence(node.children, place._replace(top=False))
+        elif node.type in COMPOUNDS:
+            self._note_decider(place)
+            self._compound(node, place.maybe())
         else:
             self._leave(node, place)
 
-    def _if(self, node: Node, place: Place) -> None:
-        """Read `if` or `elif`; a branch that fails makes the whole fail, a condition does not."""
-        maybe = place._replace(implied=False)
-        clauses = [child for child in node.children if child.type in {"elif_clause", "else_clause"}]
-        then = next((n for n, child in enumerate(node.children) if child.type == "then"), 0)
-        self._sequence(node.children[1:then], place.hidden())
-        self._sequence([child for child in node.children[then + 1 :] if child not in clauses], maybe)
-        for clause in clauses:
-            if clause.type == "elif_clause":
-                self._if(clause, maybe)
-            else:
-                self._sequence(clause.children[1:], maybe)
-
-    def _loop(self, node: Node, place: Place) -> None:
-        """Read a loop: another round may follow each failure in it."""
-        self._note_decider(place)
-        inner = place._replace(fate=self._passed_fate(), implied=False)
-        body = node.child_by_field_name("body")
-        head = [child for child in node.children[1:] if child != body]
-        if node.type == "while_statement":
-            self._sequence(head, inner)
-        else:
-            for child in head:
-                self._substitutions(child, inner)
-        self._sequence(body.children if body else (), inner)
+    def _compound(self, node: Node, place: Place) -> None:
+        """List the commands of an `if` or a loop, of which it is open what runs."""
+        for child in node.children:
+            if child.type in CLAUSES:
+                self._compound(child, place)
+            elif node.type == "for_statement":
+                self._substitutions(child, place)
+            elif child.is_named and child.type != "comment":
+                self._sequence([child], place)
 
     def _setting(self, node: Node, place: Place) -> None:
         """Read a condition or assignments, which fail without a command that is listed."""
@@ -279,8 +251,6 @@ class ShellLineReader:
 
     def _assign(self, node: Node) -> str:
         name, _, value = word_text(node).partition("=")
-        sure = name not in self._values and not is_dynamic_word(node)
-        self._values[name] = value if sure else ""
         strange = name == "PATH" and any(
             folder and not re.fullmatch(self._known.homes_of_tools, folder) for folder in value.split(":")
         )
@@ -313,8 +283,10 @@ class ShellLineReader:
         argv = self._list(node, place)
         name, *rest = [word for word in argv if word not in self._known.prefixes] or [""]
         if name == "set":
-            self._set_options(" ".join(rest))
-            self._unfollowed |= not (place.top and SET_OPTIONS.fullmatch(" ".join(rest)))
+            options = " ".join(rest)
+            self._errexit |= re.search(r"-\w*e|errexit", options) is not None
+            self._pipefail |= "pipefail" in options
+            self._unfollowed |= not (place.top and SET_OPTIONS.fullmatch(options))
         elif name in {"source", "."}:
             self._unfollowed |= command_basename("".join(rest[:1])) not in self._known.startup_files
         elif name in {"exec", "wait"}:
@@ -334,17 +306,10 @@ class ShellLineReader:
         options = " ".join(argv[1:at])
         if not SHELL_OPTIONS.fullmatch(options) or argv[at:] != full[at - len(argv) :]:
             return False
-        outer = self._errexit, self._pipefail
-        self._errexit, self._pipefail = False, False
-        self._set_options(options)
-        self._script(argv[at], place.apart(place.fate)._replace(top=True))
-        self._errexit, self._pipefail = outer
-        self._unfollowed |= is_dynamic_word(words[at - len(argv)])
+        plain = PLAIN_OPTIONS.fullmatch(options) and not self._pipefail
+        self._unfollowed |= not plain or is_dynamic_word(words[at - len(argv)])
+        self._script(argv[at], place.apart(place.fate))
         return True
-
-    def _set_options(self, words: str) -> None:
-        self._errexit |= re.search(r"-\w*e|errexit", words) is not None
-        self._pipefail |= "pipefail" in words
 
     def _list(self, node: Node, place: Place) -> tuple[str, ...]:
         """List a command and return its words."""
@@ -369,8 +334,7 @@ class ShellLineReader:
         own = self._known.unfollowed | self._known.prefixes
         if not is_dynamic_word(name):
             return "/" in argv[0] or name.type == "raw_string" or not re.search(r"[*?{]", node_text(name))
-        written = VARIABLE.sub(lambda found: self._values.get(found[1], ""), argv[0])
-        return FIXED_NAME.fullmatch(written) is not None and own.isdisjoint((written, *argv))
+        return PATH_WITH_VARIABLES.fullmatch(argv[0]) is not None and own.isdisjoint(argv)
 
 
 def _is_failing_exit(pipe: Sequence[ChainItem]) -> bool:

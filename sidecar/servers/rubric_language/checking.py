@@ -151,12 +151,12 @@ def _file_flaws(place: RubricPlace, text: str) -> tuple[Flaw, ...]:
         path = resolve_place(place)
         if path.is_file() and path.stat().st_size > reader.RUBRIC_LIMIT:
             return ()
-        found: str | Exception = reader.read_rubric_text(path)
+        reader.read_rubric_text(path)
     except FileNotFoundError:
         return ()  # not saved yet, or gone
     except (RejectedRubricError, OSError) as error:
-        found = error
-    return () if isinstance(found, str) else (_first_line_flaw("unusable", str(found), text),)
+        return (_first_line_flaw("unusable", str(error), text),)
+    return ()
 
 
 def _first_line_flaw(code: str, why: str, text: str) -> Flaw:
