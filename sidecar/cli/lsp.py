@@ -19,12 +19,7 @@ def lsp(*, stdio: bool) -> int:  # noqa: ARG001 - there is one way
     """
     if sys.stdin.isatty():
         raise click.UsageError("an editor starts this, and speaks the Language Server Protocol with it")
-    return _serve_rubrics()
-
-
-def _serve_rubrics() -> int:
-    """Run the server. The imports are heavy, and not needed for --help or a wrong usage."""
-    from sidecar.platform.installation import plugin_root  # noqa: PLC0415 - see above
+    from sidecar.platform.installation import plugin_root  # noqa: PLC0415 - heavy, and not needed for --help or a wrong usage
     from sidecar.platform.paths import user_paths  # noqa: PLC0415 - see above
     from sidecar.servers.rubric_language.checking import RubricCheck  # noqa: PLC0415 - see above
     from sidecar.servers.rubric_language.server import serve_language_server  # noqa: PLC0415 - see above

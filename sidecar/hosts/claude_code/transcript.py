@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -113,36 +114,19 @@ def advance_follower(
         return None
 
 
-def has_waiting_prompt(path: str, position: int) -> bool:
-    """Return whether a person's prompt was queued at or after byte `position` and still waits."""
-    try:
-        with open_transcript(path) as source:
-            if source is None:
-                return False
-            start = max(position, source.size - LOOK_BACK_LIMIT, 0)
-            fold = TranscriptState()
+def _read_end(path: str, position: int, length: int, *marks: bytes) -> TranscriptState:
+    """Return what the lines from byte `position` on, at most the last `length` bytes, show.
+
+    With `marks` only lines that hold one of them count. Without a file it is the state before any line.
+    """
+    fold = TranscriptState()
+    with suppress(OSError), open_transcript(path) as source:
+        if source is not None:
+            start = max(position, source.size - length, 0)
             for line in split_complete_lines(source.chunks(start, source.size), start):
-                if b'"queue' in line.data or b'"typed"' in line.data:
+                if not marks or any(mark in line.data for mark in marks):
                     fold.feed(line.start, line.data)
-            return fold.queue.waiting
-    except OSError:
-        return False
-
-
-def has_unanswered_call(path: str) -> bool:
-    """Return whether the newest tool call of a transcript has no result yet."""
-    try:
-        with open_transcript(path) as source:
-            if source is None:
-                return False
-            start = max(source.size - LOOK_BACK_STEPS[0], 0)
-            fold = TranscriptState()
-            for line in split_complete_lines([source.read(start, source.size)], start):
-                fold.feed(line.start, line.data)
-            calls = fold.turn(source.size, source.size).calls
-            return bool(calls) and calls[-1].outcome is CallOutcome.PENDING
-    except OSError:
-        return False
+    return fold
 
 
 def _read_back_to_prompt(source: TranscriptFile, counted_to: int) -> tuple[int, bytes]:
@@ -220,7 +204,7 @@ class ClaudeTranscripts:
 
     def queued(self, path: str, position: int) -> bool:
         """Return whether a human prompt was queued at or after byte `position` and still waits."""
-        return has_waiting_prompt(path, position)
+        return _read_end(path, position, LOOK_BACK_LIMIT, b'"queue', b'"typed"').queue.waiting
 
     def unanswered(self, key: SessionKey, path: str) -> bool:
         """Return whether a tool call of the agent runs. `path`: "" for that of an earlier event."""
@@ -229,7 +213,8 @@ class ClaudeTranscripts:
         self._paths.move_to_end(key)
         if len(self._paths) > SESSIONS:
             self._paths.popitem(last=False)
-        return bool(path) and has_unanswered_call(path)
+        calls = _read_end(path, 0, LOOK_BACK_STEPS[0]).turn(0, 0).calls
+        return bool(calls) and calls[-1].outcome is CallOutcome.PENDING
 
     async def _caught_up(self, stop: AgentStopped, counted_to: int) -> tuple[TranscriptFollower | None, bool]:
         """Read until the reported message is there, and return whether it is."""
