@@ -80,18 +80,20 @@ class JudgeAccess(Struct, frozen=True, kw_only=True):
         case = case if self.mask is None else mask_case(case, self.mask)
         fact = await self.judge.ask(case, self.environment, self.settings)
         asked.hear(fact)
-        self._pay(fact)
+        if self.spending is not None:
+            record_cost(self.spending, fact)
         return fact
 
-    def _pay(self, fact: JudgeAnswered | JudgeFailed) -> None:
-        """Record the cost; evaluation counts toward the spending like any other judging."""
-        cost = fact.judgement if isinstance(fact, JudgeAnswered) else fact
-        if self.spending is None or not cost.calls:
-            return
-        try:
-            self.spending.add(cost.tokens, cost.cents, cost.calls)
-        except OSError as error:
-            log.warning("what judging cost could not be written down: %s", error)
+
+def record_cost(spending: DailySpending, fact: JudgeAnswered | JudgeFailed) -> None:
+    """Add what an answer or a failure cost to the day's spending, of evaluation as of any other judging."""
+    cost = fact.judgement if isinstance(fact, JudgeAnswered) else fact
+    if not cost.calls:
+        return
+    try:
+        spending.add(cost.tokens, cost.cents, cost.calls)
+    except OSError as error:
+        log.warning("what judging cost could not be written down: %s", error)
 
 
 async def run_with_limit(
@@ -103,16 +105,11 @@ async def run_with_limit(
     tasks.
     """
     free = asyncio.Semaphore(max(1, at_once))
-    tasks: list[asyncio.Task[Done]] = []
 
     async def one(item: Item) -> Done:
-        try:
+        async with free:
             return await work(item)
-        finally:
-            free.release()
 
     async with asyncio.TaskGroup() as group:
-        for item in items:
-            await free.acquire()
-            tasks.append(group.create_task(one(item)))
+        tasks = [group.create_task(one(item)) for item in items]
     return tuple(task.result() for task in tasks)

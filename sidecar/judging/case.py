@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from sidecar.kernel.effects import Inquiry, JudgeCase
+from sidecar.kernel.text import truncate_middle
 from sidecar.rubric.conventions import applicable_rubric
 
 MESSAGE_LIMIT: Final = 24_000
@@ -25,16 +26,7 @@ def build_case(inquiry: Inquiry, condition: str) -> JudgeCase:
         prompts=turn.prompts,
         rubric=applicable_rubric(project_state.rubric, project_state.changed),
         evidence=inquiry.evidence,
-        last_message=_shorten_message(turn.last_message),
+        last_message=truncate_middle(turn.last_message, MESSAGE_LIMIT),
         edits=project_state.edits,
         edits_unseen=project_state.unseen,
     )
-
-
-def _shorten_message(message: str) -> str:
-    """Keep both ends of a message that is longer than MESSAGE_LIMIT."""
-    if len(message) <= MESSAGE_LIMIT:
-        return message
-    half = MESSAGE_LIMIT // 2
-    left = len(message) - 2 * half
-    return f"{message[:half]}\n[... {left} characters left out ...]\n{message[-half:]}"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.kernel.effects import Continue, JudgeCase, Rest, Ruling
@@ -21,6 +22,8 @@ SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|COOKIE", re.IGNOREC
 MIN_SECRET_LENGTH = 8
 """Minimum characters of a secret; a shorter value cannot be told from ordinary words."""
 MASK_TEXT = "[masked]"
+
+S = TypeVar("S", bound=Struct)
 
 SecretMask = Callable[[str], str]
 """Returns a text with its secrets masked."""
@@ -39,35 +42,36 @@ def build_secret_mask(environment: Mapping[str, str]) -> SecretMask:
     return lambda text: pattern.sub(MASK_TEXT, text)
 
 
+def _mask_fields(value: S, mask: SecretMask, *names: str) -> S:
+    """Mask secrets in these fields: texts, or tuples of texts."""
+    texts = {name: getattr(value, name) for name in names}
+    return replace(
+        value,
+        **{name: mask(was) if isinstance(was, str) else tuple(map(mask, was)) for name, was in texts.items()},
+    )
+
+
 def mask_turn(turn: Turn, mask: SecretMask) -> Turn:
     """Mask secrets in the messages, commands and outputs of a turn."""
-    return replace(
+    turn = replace(
         turn,
-        prompts=tuple(map(mask, turn.prompts)),
-        last_message=mask(turn.last_message),
-        todos=tuple(replace(todo, text=mask(todo.text)) for todo in turn.todos),
-        planned=tuple(replace(task, text=mask(task.text)) for task in turn.planned),
-        stuck=tuple(map(mask, turn.stuck)),
-        native_goal=mask(turn.native_goal),
+        todos=tuple(_mask_fields(todo, mask, "text") for todo in turn.todos),
+        planned=tuple(_mask_fields(task, mask, "text") for task in turn.planned),
         calls=tuple(
-            replace(
-                call,
-                command=mask(call.command),
-                runs=tuple(_mask_command_run(run, mask) for run in call.runs),
-                output=mask(call.output),
+            _mask_fields(
+                replace(call, runs=tuple(_mask_command_run(run, mask) for run in call.runs)),
+                mask,
+                "command",
+                "output",
             )
             for call in turn.calls
         ),
     )
+    return _mask_fields(turn, mask, "prompts", "last_message", "stuck", "native_goal")
 
 
 def _mask_command_run(run: CommandRun, mask: SecretMask) -> CommandRun:
-    return replace(
-        run,
-        argv=_mask_words(run.argv, mask),
-        text=mask(run.text),
-        assignments=tuple(map(mask, run.assignments)),
-    )
+    return _mask_fields(replace(run, argv=_mask_words(run.argv, mask)), mask, "text", "assignments")
 
 
 def _mask_words(words: tuple[str, ...], mask: SecretMask) -> tuple[str, ...]:
@@ -79,50 +83,27 @@ def _mask_words(words: tuple[str, ...], mask: SecretMask) -> tuple[str, ...]:
 
 def mask_case(case: JudgeCase, mask: SecretMask) -> JudgeCase:
     """Mask secrets in every part of a case except the rubric, which the user wrote."""
-    edits = (
-        replace(edit, path=mask(edit.path), old_path=mask(edit.old_path), hunks=mask(edit.hunks))
-        for edit in case.edits
-    )
-    return replace(
-        case,
-        condition=mask(case.condition),
-        suspicion=mask(case.suspicion),
-        prompts=tuple(map(mask, case.prompts)),
-        evidence=_mask_evidence(case.evidence, mask),
-        last_message=mask(case.last_message),
-        edits=tuple(edits),
-        edits_unseen=mask(case.edits_unseen),
-    )
+    edits = tuple(_mask_fields(edit, mask, "path", "old_path", "hunks") for edit in case.edits)
+    case = replace(case, edits=edits, evidence=_mask_evidence(case.evidence, mask))
+    return _mask_fields(case, mask, "condition", "suspicion", "prompts", "last_message", "edits_unseen")
 
 
 def _mask_evidence(evidence: tuple[Evidence, ...], mask: SecretMask) -> tuple[Evidence, ...]:
-    return tuple(replace(one, fact=mask(one.fact), detail=mask(one.detail)) for one in evidence)
+    return tuple(_mask_fields(one, mask, "fact", "detail") for one in evidence)
 
 
 def mask_ruling(ruling: Ruling, mask: SecretMask) -> Ruling:
     """Mask secrets in what the agent and the user are told about a stop."""
     if isinstance(ruling, Rest):
-        return replace(ruling, detail=mask(ruling.detail), note=mask(ruling.note))
-    said = ruling.feedback
-    feedback = replace(
-        said,
-        condition=mask(said.condition),
-        missing=tuple(map(mask, said.missing)),
-        next_step=mask(said.next_step),
-        evidence=_mask_evidence(said.evidence, mask),
-    )
-    return Continue(feedback=feedback, note=mask(ruling.note))
+        return _mask_fields(ruling, mask, "detail", "note")
+    said = replace(ruling.feedback, evidence=_mask_evidence(ruling.feedback.evidence, mask))
+    said = _mask_fields(said, mask, "condition", "missing", "next_step")
+    return Continue(feedback=said, note=mask(ruling.note))
 
 
 def mask_gate_run(run: GateRun, mask: SecretMask) -> GateRun:
     """Mask secrets in the output of a gate run. Its command stays: the user or the project wrote it."""
-    return replace(
-        run,
-        output=mask(run.output),
-        failures=tuple(map(mask, run.failures)),
-        failing=tuple(map(mask, run.failing)),
-        reason=mask(run.reason),
-    )
+    return _mask_fields(run, mask, "output", "failures", "failing", "reason")
 
 
 def mask_comparison(seen: CheckComparison, mask: SecretMask) -> CheckComparison:

@@ -16,7 +16,7 @@ from sidecar.systems.governance import OFFER as GOVERNANCE
 from sidecar.systems.iteration import OFFER as ITERATION
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision import OFFER as SUPERVISION
-from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.ports import OtherSystems, Services
 from sidecar.systems.taskloop import OFFER as TASKLOOP
 from sidecar.systems.tdd import OFFER as TDD
 from sidecar.wiring.platform import build_guides
@@ -74,8 +74,8 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     }
 
 
-class LazySystems:
-    """Implements `OtherSystems` with tools and headless work that are built on first use."""
+class LazySystems(OtherSystems):
+    """Tools and headless work that are built on first use."""
 
     def __init__(self, toolbox: Callable[[], Toolbox], headless: Callable[[], HeadlessWork]) -> None:
         self._toolbox, self._headless = toolbox, headless

@@ -11,7 +11,7 @@ import msgspec
 from sidecar.judging import ports
 from sidecar.judging.backends.claude_cli import ClaudeCliJudge
 from sidecar.judging.backends.service import ServiceJudge
-from sidecar.judging.backends.services import AnthropicDialect, OpenAiDialect
+from sidecar.judging.backends.services import ANTHROPIC, OPENAI
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.masking import build_secret_mask
 from sidecar.kernel.settings import JudgeSettings, ServiceSettings, Settings
@@ -119,7 +119,7 @@ class ServiceWorld:
 
 
 def service_judge(backend: str) -> ServiceJudge:
-    dialect = AnthropicDialect() if backend == "anthropic" else OpenAiDialect()
+    dialect = ANTHROPIC if backend == "anthropic" else OPENAI
     return ServiceJudge(dialect, TEXTS, {}, build_secret_mask)
 
 

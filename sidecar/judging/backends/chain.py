@@ -43,13 +43,12 @@ def build_judge(
     """
 
     def judges() -> Mapping[str, Judge]:
-        from sidecar.judging.backends import services as dialect  # noqa: PLC0415 - not at start
-        from sidecar.judging.backends.claude_cli import ClaudeCliJudge  # noqa: PLC0415 - the same
+        from sidecar.judging.backends.claude_cli import ClaudeCliJudge  # noqa: PLC0415 - not at start
         from sidecar.judging.backends.opencode import OpenCodeJudge  # noqa: PLC0415 - the same
         from sidecar.judging.backends.service import ServiceJudge  # noqa: PLC0415 - the same
+        from sidecar.judging.backends.services import ANTHROPIC, OPENAI  # noqa: PLC0415 - the same
 
-        dialects = (dialect.AnthropicDialect(), dialect.OpenAiDialect())
-        services = {one.backend: ServiceJudge(one, texts, own, secrets) for one in dialects}
+        services = {one.backend: ServiceJudge(one, texts, own, secrets) for one in (ANTHROPIC, OPENAI)}
         return {"opencode": OpenCodeJudge(texts), "claude-cli": ClaudeCliJudge(texts), **services}
 
     return ChosenJudge(judges)

@@ -65,43 +65,39 @@ class ClaudeCliJudge:
     async def _verdict(
         self, case: JudgeCase, environment: Mapping[str, str], hearing: OngoingJudgement
     ) -> Verdict:
-        return await ask_for_verdict(_ClaudeCliRequest(environment, hearing).answer, case, self._texts)
-
-
-class _ClaudeCliRequest:
-    """Asks Claude Code about one case, as often as needed, until one deadline."""
-
-    def __init__(self, environment: Mapping[str, str], hearing: OngoingJudgement) -> None:
-        """Raises NoVerdictError if `claude` is not found."""
-        self._program = _find_program(environment)
-        if not self._program:
+        program = _find_program(environment)
+        if not program:
             raise NoVerdictError(MISSING)
-        self._environment = {**environment, WORKER_MARKER: "1", **RETRIES}
-        self._hearing = hearing
 
-    async def answer(self, prompt: JudgePrompt) -> str:
-        """Return the model's answer, valid or not.
+        async def answer(prompt: JudgePrompt) -> str:
+            command = (program, *_claude_arguments(prompt.system, hearing.model))
+            return await _run_claude(command, prompt.case, environment, hearing)
 
-        Raises NoVerdictError if there is none, and OSError.
-        """
-        with tempfile.TemporaryDirectory(prefix="supervisor-judge-", ignore_cleanup_errors=True) as folder:
-            ended = await processes.run_process(
-                (self._program, *_claude_arguments(prompt.system, self._hearing.model)),
-                cwd=folder,
-                environment=self._environment | {"PWD": folder},
-                seconds=self._hearing.left,
-                stdin=prompt.case.encode("utf-8", "replace"),
-                keep=OUTPUT_LIMIT,
-                separate=True,
-            )
-        self._hearing.begin()
-        if ended.ending is ProcessEnding.TIMED_OUT:
-            raise self._hearing.late()
-        result = _parse_claude_result(ended)
-        self._hearing.pay(result.usage.tokens, result.cents)
-        if result.is_error:
-            raise NoVerdictError(explain_claude_failure(result))
-        return result.answer
+        return await ask_for_verdict(answer, case, self._texts)
+
+
+async def _run_claude(
+    command: tuple[str, ...], case: str, environment: Mapping[str, str], hearing: OngoingJudgement
+) -> str:
+    """Return the model's answer, valid or not. Raises NoVerdictError if there is none, and OSError."""
+    with tempfile.TemporaryDirectory(prefix="supervisor-judge-", ignore_cleanup_errors=True) as folder:
+        ended = await processes.run_process(
+            command,
+            cwd=folder,
+            environment={**environment, WORKER_MARKER: "1", **RETRIES, "PWD": folder},
+            seconds=hearing.left,
+            stdin=case.encode("utf-8", "replace"),
+            keep=OUTPUT_LIMIT,
+            separate=True,
+        )
+    hearing.begin()
+    if ended.ending is ProcessEnding.TIMED_OUT:
+        raise hearing.late()
+    result = _parse_claude_result(ended)
+    hearing.pay(result.usage.tokens, result.cents)
+    if result.is_error:
+        raise NoVerdictError(explain_claude_failure(result))
+    return result.answer
 
 
 def _find_program(environment: Mapping[str, str]) -> str:

@@ -1,36 +1,43 @@
 """Asks OpenCode's model: the one that the session runs in, or a new one where its agents are of a run.
 
-A connected OpenCode is asked through a temporary session. For `supervisor run` with OpenCode as its agent
-none is connected when an agent has ended: `opencode run` starts one with the same hidden agent.
+A connected OpenCode is asked through a temporary session, which is deleted afterwards. It is a child of the
+user's session and uses a hidden agent without tools. The plugin lets the model see only our instructions: no
+AGENTS.md, no instructions of other servers.
 
-The temporary session is deleted afterwards. It is a child of the user's session and uses a hidden agent
-without tools. The plugin lets the model see only our instructions: no AGENTS.md, no instructions of other
-servers. OpenCode counts the cost, which is reported here.
+For `supervisor run` with OpenCode as its agent none is connected when an agent has ended: `opencode run`
+starts one with the same hidden agent, configured for this process alone, in an empty folder; our plugin
+stays silent in it, and its session stays in OpenCode's own records. OpenCode counts the cost.
 """
 
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Struct
 
+from sidecar.hosts.command import AgentInvocation, run_invocation
 from sidecar.hosts.opencode import link, wire
 from sidecar.hosts.opencode.messages import describe_host_error
-from sidecar.hosts.shared import try_decode
+from sidecar.hosts.shared import WORKER_MARKER, try_decode
+from sidecar.hosts.streams import OpenCodeStream
 from sidecar.judging.backends.answer import (
     NoVerdictError,
     OngoingJudgement,
     ask_for_verdict,
     schema_text,
 )
-from sidecar.judging.backends.opencode_run import ask_opencode_run, choose_opencode_run
 from sidecar.judging.backends.service import STRUCTURE_FILE
 from sidecar.judging.ports import ChosenBackend
+from sidecar.kernel.decoding import read_json
+from sidecar.kernel.runs import RUN_AGENT_VARIABLE
 from sidecar.kernel.settings import host_model_name
 from sidecar.kernel.text import one_printable_line
+from sidecar.platform.api_keys import session_project
+from sidecar.platform.processes import ProcessEnding, find_program
 from sidecar.platform.rpc import PeerError
 
 if TYPE_CHECKING:
@@ -45,6 +52,7 @@ if TYPE_CHECKING:
 
 
 BACKEND: Final = "opencode"
+CONFIG: Final = "OPENCODE_CONFIG_CONTENT"
 TITLE: Final = "Supervisor's judge"
 SHORT_S: Final = 15.0
 """Maximum seconds to wait for a session to be created or deleted."""
@@ -64,7 +72,7 @@ class OpenCodeJudge:
     def chosen(self, environment: Mapping[str, str], settings: Settings) -> ChosenBackend:
         """Choose this backend if the session is OpenCode's, or a run's with OpenCode as its agent."""
         if link.get_session_context() is None:
-            return choose_opencode_run(environment)
+            return _choose_run(environment)
         named = host_model_name(settings).partition("/")[2]
         return ChosenBackend(BACKEND, "OpenCode's model of that name" if named else "the session's own model")
 
@@ -92,7 +100,7 @@ class OpenCodeJudge:
         async def answer(prompt: JudgePrompt) -> str:
             system = f"{prompt.system}\n\n{structure}\n{schema_text()}"
             if link.get_session_context() is None:
-                return await ask_opencode_run(prompt, system, hearing, environment)
+                return await _ask_run(prompt, system, hearing, environment)
             return await _ask_model(prompt, system, hearing, model)
 
         return await ask_for_verdict(answer, case, self._texts)
@@ -172,3 +180,59 @@ def _read_model_answer(said: bytes, hearing: OngoingJudgement) -> str:
     return "".join(
         part.text for part in wire.decode_parts(answer) if part.type == "text" and not part.synthetic
     )
+
+
+# --- `opencode run`, for the stops of `supervisor run` ------------------------------------------------------
+
+
+def _choose_run(environment: Mapping[str, str]) -> ChosenBackend:
+    """Choose it if the agents of the run are OpenCode's, and `opencode` is found outside the project."""
+    if environment.get(RUN_AGENT_VARIABLE) != BACKEND:
+        return ChosenBackend("", "the session is not OpenCode's")
+    program = _find_program(environment)
+    if not program:
+        return ChosenBackend("", f"`{BACKEND}` is not on the session's PATH")
+    return ChosenBackend(BACKEND, f"OpenCode's model, through `{program} run`")
+
+
+async def _ask_run(
+    prompt: JudgePrompt, system: str, hearing: OngoingJudgement, environment: Mapping[str, str]
+) -> str:
+    """Return the model's answer, valid or not. Raises NoVerdictError if there is none, and OSError."""
+    chosen = _choose_run(environment)
+    if not chosen.backend:
+        raise NoVerdictError(chosen.why)
+    program = _find_program(environment)
+    model = ("--model", hearing.model) if hearing.model else ()
+    command = (program, "run", "--format", "json", "--title", TITLE, "--agent", link.JUDGE_AGENT, *model)
+    stream = OpenCodeStream(lambda _said: None)
+    hearing.begin()
+    with tempfile.TemporaryDirectory(prefix="supervisor-judge-", ignore_cleanup_errors=True) as folder:
+        told = {CONFIG: _with_judge(environment.get(CONFIG, ""), system), WORKER_MARKER: "1", "PWD": folder}
+        given = AgentInvocation(
+            command=command,
+            environment={**environment, **told},
+            stdin=prompt.case.encode("utf-8", "replace"),
+        )
+        ended, printed, complaint = await run_invocation(given, folder, hearing.left, stream.feed, tied=True)
+    stream.close(printed, complaint)
+    if ended.ending is ProcessEnding.TIMED_OUT:
+        raise hearing.late()
+    hearing.pay(stream.tokens, stream.cents)
+    if stream.fault or not stream.text:
+        why = stream.fault or ended.reason or complaint.strip() or "it said nothing"
+        raise NoVerdictError(f"OpenCode's model did not answer: {one_printable_line(why)}")
+    return stream.text
+
+
+def _find_program(environment: Mapping[str, str]) -> str:
+    return find_program(BACKEND, environment, session_project(environment))
+
+
+def _with_judge(content: str, system: str) -> str:
+    """Return the user's inline configuration with the judge added: an agent without any tool."""
+    config = read_json(content, dict[str, Any]) or {}
+    agents = config.get("agent")
+    judge = {"mode": "primary", "description": TITLE, "prompt": system, "permission": {"*": "deny"}}
+    config["agent"] = {**(agents if isinstance(agents, dict) else {}), link.JUDGE_AGENT: judge}
+    return msgspec.json.encode(config).decode()

@@ -11,7 +11,6 @@ characters).
 from __future__ import annotations
 
 import re
-from functools import cache
 from hashlib import blake2b
 from typing import Final
 
@@ -20,18 +19,46 @@ NO_MARKER: Final = "(quoted) "
 """Replaces the bracket of what looks like a marker of ours."""
 NO_EVIDENCE: Final = "(no evidence) "
 """Inserted before what looks like the start of an evidence line."""
+SUSPECT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+TERMINAL_ESCAPE: Final = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
+    r"|(?:\x1b[\]P^_X]|[\x9d\x90])[^\x07\x1b\x9c\n]{0,2000}(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]{0,4}[0-~]"
+)
+"""Escape sequences of terminals: colours, cursor, titles, links."""
+INVISIBLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u2064\u206a-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
+)
+"""Zero-width characters that have no meaning of their own, or a hidden one."""
+CONTROL: Final = re.compile(
+    "([\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff])\\1*"
+)
+"""Runs of one character that moves or reverses text, or is a surrogate or noncharacter."""
+MARKER: Final = re.compile(
+    "[<\u2039\u3008\u27e8\u276e\ufe64\uff1c](?=[\\s/\\\\\uff0f\u2044\u2215]{0,6}[d\uff44][a\u0430\uff41][t\uff54]"
+    "[a\u0430\uff41]\\s{0,3}[-_\u2010-\u2015\u2212\ufe63\uff0d])",
+    re.IGNORECASE,
+)
+"""The bracket of what looks like the start or end of our sections, in look-alike letters too."""
+EVIDENCE_LINE: Final = re.compile(
+    "\\b[E\u0415\u0395\uff25]\\d{1,4}(?=\\s{0,200}\\W{0,3}\\s{0,200}[\\[({\u3010\uff3b]"
+    "(?:gate|tool|todo|change|repository|steering|claim)\\b)",
+    re.IGNORECASE,
+)
+"""What looks like the start of an evidence line: a number and a source in brackets."""
 
 
 def clean_foreign_text(text: str) -> str:
     """Return the text with everything in it visible."""
-    if not text.isascii() or _suspect_pattern().search(text):
-        text = _terminal_escape_pattern().sub("", text)
+    if not text.isascii() or SUSPECT.search(text):
+        text = TERMINAL_ESCAPE.sub("", text)
         text = re.sub(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]", "\n", text)
-        text = _invisible_pattern().sub("", text)
-        text = _control_pattern().sub(_escape_control, text)
+        text = INVISIBLE.sub("", text)
+        text = CONTROL.sub(_escape_control, text)
     text = re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)
     text = re.sub(r"\n{3,}", "\n\n", text)
-    return _evidence_pattern().sub(rf"{NO_EVIDENCE}\g<0>", _marker_pattern().sub(NO_MARKER, text))
+    return EVIDENCE_LINE.sub(rf"{NO_EVIDENCE}\g<0>", MARKER.sub(NO_MARKER, text))
 
 
 def clean_one_line(text: str) -> str:
@@ -66,55 +93,3 @@ def _escape_control(found: re.Match[str]) -> str:
     """The code of a control character, and how often it is repeated."""
     times = f" x{len(found[0])}" if len(found[0]) > 1 else ""
     return f"[U+{ord(found[0][0]):04X}{times}]"
-
-
-@cache
-def _suspect_pattern() -> re.Pattern[str]:
-    return re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
-
-
-@cache
-def _terminal_escape_pattern() -> re.Pattern[str]:
-    """Escape sequences of terminals: colours, cursor, titles, links."""
-    return re.compile(
-        r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
-        r"|(?:\x1b[\]P^_X]|[\x9d\x90])[^\x07\x1b\x9c\n]{0,2000}(?:\x07|\x1b\\|\x9c)"
-        r"|\x1b[ -/]{0,4}[0-~]"
-    )
-
-
-@cache
-def _invisible_pattern() -> re.Pattern[str]:
-    """Zero-width characters that have no meaning of their own, or a hidden one."""
-    return re.compile(
-        "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u2064\u206a-\u206f\u3164"
-        "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
-    )
-
-
-@cache
-def _control_pattern() -> re.Pattern[str]:
-    """Runs of one character that moves or reverses text, or is a surrogate or noncharacter."""
-    return re.compile(
-        "([\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff])\\1*"
-    )
-
-
-@cache
-def _marker_pattern() -> re.Pattern[str]:
-    """The bracket of what looks like the start or end of our sections, in look-alike letters too."""
-    return re.compile(
-        "[<\u2039\u3008\u27e8\u276e\ufe64\uff1c](?=[\\s/\\\\\uff0f\u2044\u2215]{0,6}[d\uff44][a\u0430\uff41][t\uff54]"
-        "[a\u0430\uff41]\\s{0,3}[-_\u2010-\u2015\u2212\ufe63\uff0d])",
-        re.IGNORECASE,
-    )
-
-
-@cache
-def _evidence_pattern() -> re.Pattern[str]:
-    """What looks like the start of an evidence line: a number and a source in brackets."""
-    return re.compile(
-        "\\b[E\u0415\u0395\uff25]\\d{1,4}(?=\\s{0,200}\\W{0,3}\\s{0,200}[\\[({\u3010\uff3b]"
-        "(?:gate|tool|todo|change|repository|steering|claim)\\b)",
-        re.IGNORECASE,
-    )

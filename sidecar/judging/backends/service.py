@@ -7,7 +7,7 @@ this process runs.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Struct
@@ -20,18 +20,20 @@ from sidecar.kernel.settings import answer_price_cents, model_prices, service_mo
 from sidecar.kernel.text import one_printable_line as line_of
 from sidecar.platform import http
 from sidecar.platform.api_keys import ApiKeyFinder
-from sidecar.platform.chat import ChatAnswer, ask_in_strictest_form
+from sidecar.platform.chat import ask_in_strictest_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from sidecar.judging.backends.prompt import JudgePrompt
+    from sidecar.judging.backends.services import Dialect
     from sidecar.kernel.effects import JudgeCase
     from sidecar.kernel.events import JudgeAnswered, JudgeFailed
     from sidecar.kernel.evidence import Verdict
     from sidecar.kernel.masking import SecretMask
-    from sidecar.kernel.settings import ServiceSettings, Settings
+    from sidecar.kernel.settings import Settings
+    from sidecar.platform.chat import ChatAnswer
     from sidecar.platform.http import ServiceAddress, ServiceConnection
 
 
@@ -39,34 +41,6 @@ STRUCTURE_FILE: Final = "structure.md"
 """Instructions for the model if its service does not enforce the structure; the schema follows."""
 REMEMBERED_FORMS_LIMIT: Final = 100
 """Services whose accepted form is remembered."""
-
-
-class Dialect(Protocol):
-    """The protocol of one kind of service."""
-
-    backend: str
-    home: str
-    """The base URL if the settings name none."""
-    forms: int
-    """Number of ways to request a structure, the strictest first; the last one is by instructions only."""
-
-    def service(self, settings: Settings) -> ServiceSettings:
-        """Return its part of the settings."""
-
-    def url(self, base: str) -> str:
-        """Return the URL to post to."""
-
-    def headers(self, key: str) -> dict[str, str]:
-        """Return the headers that identify us; `key` is "" if there is none."""
-
-    def body(self, prompt: JudgePrompt, model: str, form: int) -> dict[str, Any]:
-        """Return the request body."""
-
-    def read(self, body: bytes) -> ChatAnswer:
-        """Parse the answer; raises msgspec.DecodeError, or RecursionError if it is nested too deeply."""
-
-    def refuses(self, said: str) -> bool:
-        """Whether an error text is about the requested form."""
 
 
 class _Target(Struct, frozen=True):

@@ -7,7 +7,7 @@ optional.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -17,6 +17,8 @@ from sidecar.kernel.settings import TokenUsage, token_count_or_zero
 from sidecar.platform import chat
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sidecar.judging.backends.prompt import JudgePrompt
     from sidecar.kernel.settings import ServiceSettings, Settings
 
@@ -64,70 +66,72 @@ class _Message(Struct, frozen=True):
     usage: _Usage | None = None
 
 
-class AnthropicDialect:
-    """Implements `Dialect`. Forms: a JSON schema that the service enforces, then instructions only."""
+class Dialect(NamedTuple):
+    """The protocol of one kind of service.
 
-    backend = "anthropic"
-    home = "https://api.anthropic.com"
-    forms = 2
+    `home` is the base URL if the settings name none, `service` returns its part of the settings. `forms` is
+    the number of ways to request a structure, the strictest first; the last one is by instructions only.
+    `url` returns the URL to post to, `headers` those that identify us for a key, "" if there is none, `body`
+    the request for a model in a form. `read` parses the answer; it raises msgspec.DecodeError, or
+    RecursionError if it is nested too deeply. `refuses`: whether an error text is about the requested form.
+    """
 
-    def service(self, settings: Settings) -> ServiceSettings:
-        return settings.judge.anthropic
-
-    def url(self, base: str) -> str:
-        return f"{base.removesuffix('/v1')}/v1/messages"
-
-    def headers(self, key: str) -> dict[str, str]:
-        return {"anthropic-version": "2023-06-01"} | ({"x-api-key": key} if key else {})
-
-    def body(self, prompt: JudgePrompt, model: str, form: int) -> dict[str, Any]:
-        """Mark the end of the system prompt for caching: it is the same at every stop of a project."""
-        system = {"type": "text", "text": prompt.system, "cache_control": {"type": "ephemeral"}}
-        asked: dict[str, Any] = {
-            "model": model,
-            "max_tokens": OUTPUT_LIMIT,
-            "system": [system],
-            "messages": [{"role": "user", "content": prompt.case}],
-        }
-        if form == 0:
-            asked["output_config"] = {"format": {"type": "json_schema", "schema": answer_schema()}}
-        return asked
-
-    def read(self, body: bytes) -> chat.ChatAnswer:
-        message = msgspec.json.decode(body, type=_Message)
-        text = "".join(block.text for block in message.content if block.type == "text")
-        return chat.ChatAnswer(
-            text, (message.usage or _Usage()).plain(), STOP_REASON_FAULTS.get(message.stop_reason or "", "")
-        )
-
-    def refuses(self, said: str) -> bool:
-        return any(name in said.lower() for name in ANTHROPIC_FORM_WORDS)
+    backend: str
+    home: str
+    forms: int
+    service: Callable[[Settings], ServiceSettings]
+    url: Callable[[str], str]
+    headers: Callable[[str], dict[str, str]]
+    body: Callable[[JudgePrompt, str, int], dict[str, Any]]
+    read: Callable[[bytes], chat.ChatAnswer]
+    refuses: Callable[[str], bool]
 
 
-# --- OpenAI's chat completions ------------------------------------------------------------------------------
+def _anthropic_body(prompt: JudgePrompt, model: str, form: int) -> dict[str, Any]:
+    """Mark the end of the system prompt for caching: it is the same at every stop of a project."""
+    system = {"type": "text", "text": prompt.system, "cache_control": {"type": "ephemeral"}}
+    asked: dict[str, Any] = {
+        "model": model,
+        "max_tokens": OUTPUT_LIMIT,
+        "system": [system],
+        "messages": [{"role": "user", "content": prompt.case}],
+    }
+    if form == 0:
+        asked["output_config"] = {"format": {"type": "json_schema", "schema": answer_schema()}}
+    return asked
 
 
-class OpenAiDialect:
-    """Implements `Dialect`. Forms: an enforced schema, then any JSON object, then instructions only."""
+def _read_anthropic(body: bytes) -> chat.ChatAnswer:
+    message = msgspec.json.decode(body, type=_Message)
+    text = "".join(block.text for block in message.content if block.type == "text")
+    return chat.ChatAnswer(
+        text, (message.usage or _Usage()).plain(), STOP_REASON_FAULTS.get(message.stop_reason or "", "")
+    )
 
-    backend = "openai"
-    home = "https://api.openai.com/v1"
-    forms = chat.FORMS
 
-    def service(self, settings: Settings) -> ServiceSettings:
-        return settings.judge.openai
-
-    def url(self, base: str) -> str:
-        return chat.completions_url(base)
-
-    def headers(self, key: str) -> dict[str, str]:
-        return chat.authorization(key)
-
-    def body(self, prompt: JudgePrompt, model: str, form: int) -> dict[str, Any]:
-        return chat.build_request(model, prompt.system, prompt.case, "verdict", answer_schema(), form)
-
-    def read(self, body: bytes) -> chat.ChatAnswer:
-        return chat.read_completion(body)
-
-    def refuses(self, said: str) -> bool:
-        return chat.refuses_form(said)
+ANTHROPIC: Final = Dialect(
+    backend="anthropic",
+    home="https://api.anthropic.com",
+    forms=2,
+    service=lambda settings: settings.judge.anthropic,
+    url=lambda base: f"{base.removesuffix('/v1')}/v1/messages",
+    headers=lambda key: {"anthropic-version": "2023-06-01"} | ({"x-api-key": key} if key else {}),
+    body=_anthropic_body,
+    read=_read_anthropic,
+    refuses=lambda said: any(name in said.lower() for name in ANTHROPIC_FORM_WORDS),
+)
+"""Forms: a JSON schema that the service enforces, then instructions only."""
+OPENAI: Final = Dialect(
+    backend="openai",
+    home="https://api.openai.com/v1",
+    forms=chat.FORMS,
+    service=lambda settings: settings.judge.openai,
+    url=chat.completions_url,
+    headers=chat.authorization,
+    body=lambda prompt, model, form: chat.build_request(
+        model, prompt.system, prompt.case, "verdict", answer_schema(), form
+    ),
+    read=chat.read_completion,
+    refuses=chat.refuses_form,
+)
+"""OpenAI's chat completions. Forms: an enforced schema, then any JSON object, then instructions only."""

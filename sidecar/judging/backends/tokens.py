@@ -63,6 +63,21 @@ BLOCK_CHARS: Final = 32
 """Characters that are kept or cut together."""
 MARK_TOKENS: Final = 14
 """Tokens of the mark that replaces what was cut."""
+_START, _END = f"[ ]?[A-Z]?[{CONSONANT}]", f"[{CONSONANT}]"
+_SYLLABLES = rf"{_START}{{0,3}}[{VOWEL}]{{1,2}}{_END}{{0,2}}(?:[{VOWEL}]{{1,2}}{_END}?)?"
+PIECE: Final = re.compile(
+    rf"{_SYLLABLES}(?![{VOWEL}])|{_SYLLABLES}|{_START}{{1,2}}"
+    r"|[ ]?[A-Z]{1,2}(?![a-z])|[ ]?[A-Z]|[0-9]{1,2}"
+    r"|[)\]}\"'`][\]),;:.]|[ ]?([!-/:-@\[-`{-~])\1{0,5}|\n{1,2}[ \t]{0,8}|[ \t]{1,6}|[\x00-\x1f\x7f]"
+)
+"""A piece of ASCII that is about one token."""
+ODD_PAIR_OF_LETTERS: Final = re.compile(
+    rf"(?=[{CONSONANT}][{CONSONANT}])(?!{USUAL_PAIRS.replace(' ', '|')}).|q(?!u)", re.IGNORECASE
+)
+"""Consonants that are not adjacent in words, and a q without u."""
+EIGHT_LETTERS: Final = re.compile(r"[a-z]{8}")
+FOREIGN_ENDING: Final = re.compile(r"[a-z]{3}(?:[aiou]|um|us|ur|it|is)\b")
+NON_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 
 
 def estimate_tokens(text: str) -> int:
@@ -117,48 +132,14 @@ def cut_middle(text: str, keep: int) -> str:
 
 
 def _token_cost(text: str) -> float:
-    plain = text if text.isascii() else _non_ascii_pattern().sub(" ", text)
+    plain = text if text.isascii() else NON_ASCII.sub(" ", text)
     found = (
-        len(_piece_pattern().findall(plain))
-        + ODD_PAIR * len(_odd_pair_pattern().findall(plain))
-        + LONG_WORD * len(_long_word_pattern().findall(plain))
-        + FOREIGN_END * len(_foreign_end_pattern().findall(plain))
+        len(PIECE.findall(plain))
+        + ODD_PAIR * len(ODD_PAIR_OF_LETTERS.findall(plain))
+        + LONG_WORD * len(EIGHT_LETTERS.findall(plain))
+        + FOREIGN_END * len(FOREIGN_ENDING.findall(plain))
     )
-    return found if plain is text else found + sum(map(_character_cost, _non_ascii_pattern().findall(text)))
-
-
-@cache
-def _piece_pattern() -> re.Pattern[str]:
-    """A piece of ASCII that is about one token."""
-    start, end = f"[ ]?[A-Z]?[{CONSONANT}]", f"[{CONSONANT}]"
-    syllables = rf"{start}{{0,3}}[{VOWEL}]{{1,2}}{end}{{0,2}}(?:[{VOWEL}]{{1,2}}{end}?)?"
-    return re.compile(
-        rf"{syllables}(?![{VOWEL}])|{syllables}|{start}{{1,2}}"
-        r"|[ ]?[A-Z]{1,2}(?![a-z])|[ ]?[A-Z]|[0-9]{1,2}"
-        r"|[)\]}\"'`][\]),;:.]|[ ]?([!-/:-@\[-`{-~])\1{0,5}|\n{1,2}[ \t]{0,8}|[ \t]{1,6}|[\x00-\x1f\x7f]"
-    )
-
-
-@cache
-def _odd_pair_pattern() -> re.Pattern[str]:
-    """Consonants that are not adjacent in words, and a q without u."""
-    usual = "|".join(USUAL_PAIRS.split())
-    return re.compile(rf"(?=[{CONSONANT}][{CONSONANT}])(?!{usual}).|q(?!u)", re.IGNORECASE)
-
-
-@cache
-def _long_word_pattern() -> re.Pattern[str]:
-    return re.compile(r"[a-z]{8}")
-
-
-@cache
-def _foreign_end_pattern() -> re.Pattern[str]:
-    return re.compile(r"[a-z]{3}(?:[aiou]|um|us|ur|it|is)\b")
-
-
-@cache
-def _non_ascii_pattern() -> re.Pattern[str]:
-    return re.compile(r"[^\x00-\x7f]")
+    return found if plain is text else found + sum(map(_character_cost, NON_ASCII.findall(text)))
 
 
 @cache

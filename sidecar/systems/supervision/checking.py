@@ -22,7 +22,7 @@ from sidecar.kernel.session import Environment, Session
 from sidecar.systems.supervision.decisions import find_replay, read_decisions
 from sidecar.systems.supervision.policy.decision_story import Story, tell_decision
 from sidecar.systems.supervision.policy.history import Decision
-from sidecar.systems.supervision.ports import NoOtherSystems, Services
+from sidecar.systems.supervision.ports import OtherSystems, Services
 from sidecar.systems.supervision.project_state import Baselines
 from sidecar.systems.supervision.sessions import RunningJudgings
 from sidecar.systems.supervision.steering import SteeringWatch
@@ -61,7 +61,7 @@ async def check_session(
     )
     goal = await _goal(services, stop, base, found.began, wish)
     bases, steering = Baselines(services), SteeringWatch(services)
-    loop = StopLoop(services, RunningJudgings(), bases, steering, NoOtherSystems())
+    loop = StopLoop(services, RunningJudgings(), bases, steering, OtherSystems())
     await loop.rule(stop, Session(key=found.key, project=found.project, goal=goal))
     await loop.idle()
     decision = read_decisions(services.log)[-1]

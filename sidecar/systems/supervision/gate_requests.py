@@ -14,14 +14,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.gates import policy as gates
-from sidecar.evidence.ports import GateContext, GateProgressCallback, HearGates
+from sidecar.evidence.ports import GateContext, HearGates
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.events import (
@@ -182,19 +182,8 @@ class SessionChecks:
             for gate in gates.runnable_gates(_applicable_gates(session, catalog))
             if gate.required and (not only or gate.id in only)
         )
-        ended = list[GateRun]()
-
-        def hear(_gate: Gate, run: GateRun | None) -> None:
-            if run is not None:
-                ended.append(run)
-
-        late = await self._batches(required, catalog, _site_without_tree(folder, environment), hear)
-        mask = self._services.secrets.masker(environment)
-        runs = {run.gate.id: mask_gate_run(run, mask) for run in ended}
-        return tuple(
-            runs.get(gate.id) or GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree="", reason=late)
-            for gate in required
-        )
+        ended, late = await self._batches(required, catalog, _site_without_tree(folder, environment))
+        return _results(required, ended, self._services.secrets.masker(environment), "", late)
 
     async def _run(
         self,
@@ -207,7 +196,21 @@ class SessionChecks:
         catalog = await self._services.catalog.list(project, environment)
         wanted = _select_gates(_applicable_gates(session, catalog), only)
         tree = await look(project, environment)
-        may, ended = gates.runnable_gates(wanted), list[GateRun]()
+        may = gates.runnable_gates(wanted)
+
+        ended, late = await self._batches(may, catalog, _site_without_tree(project, environment), tell)
+        moved = bool(ended) and await look(project, environment) != tree
+        seen = (replace(run, tree=tree, moved=moved and run.outcome is Outcome.PASSED) for run in ended)
+        runs = (*gates.unapproved_gate_runs(wanted, tree), *seen)
+        return _results(wanted, runs, self._services.secrets.masker(environment), tree, late)
+
+    async def _batches(
+        self, may: Sequence[Gate], catalog: AvailableGates, at: GateContext, tell: HearGates | None = None
+    ) -> tuple[list[GateRun], str]:
+        """Run the required gates, then the others; return what ended, and why the rest did not."""
+        settings, _ = self._services.configuration.load()
+        limits = ((True, catalog.settings.seconds), (False, catalog.settings.advisory_seconds))
+        ended = list[GateRun]()
 
         def hear(gate: Gate, run: GateRun | None) -> None:
             if run is not None:
@@ -215,33 +218,14 @@ class SessionChecks:
             if tell is not None:
                 tell(len(ended), len(may), gate, run)
 
-        late = await self._batches(may, catalog, _site_without_tree(project, environment), hear)
-        moved = bool(ended) and await look(project, environment) != tree
-        seen = (replace(run, tree=tree, moved=moved and run.outcome is Outcome.PASSED) for run in ended)
-        mask = self._services.secrets.masker(environment)
-        runs = {
-            run.gate.id: mask_gate_run(run, mask)
-            for run in (*gates.unapproved_gate_runs(wanted, tree), *seen)
-        }
-        return tuple(
-            runs.get(gate.id) or GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=tree, reason=late)
-            for gate in wanted
-        )
-
-    async def _batches(
-        self, may: Sequence[Gate], catalog: AvailableGates, at: GateContext, hear: GateProgressCallback
-    ) -> str:
-        """Run the required gates, then the others; return why unfinished ones did not end, "" if all did."""
-        settings, _ = self._services.configuration.load()
-        limits = ((True, catalog.settings.seconds), (False, catalog.settings.advisory_seconds))
         try:
             async with asyncio.timeout(settings.stop_seconds):
                 for required, seconds in limits:
                     batch = tuple(gate for gate in may if gate.required is required)
                     await self._services.gates.run(batch, at, seconds, hear)
         except TimeoutError:
-            return f"all checks together took longer than {settings.stop_seconds} seconds"
-        return ""
+            return ended, f"all checks together took longer than {settings.stop_seconds} seconds"
+        return ended, ""
 
     def permitted_environment(self, session: Session) -> Environment:
         """Return a session's environment if commands may run for it now; raises ChecksError."""
@@ -265,6 +249,17 @@ class SessionChecks:
 def _site_without_tree(project: str, environment: Environment) -> GateContext:
     """Build a context without a tree, so that results are neither stored nor reused."""
     return GateContext(project=project, tree="", environment=environment)
+
+
+def _results(
+    wanted: Iterable[Gate], runs: Iterable[GateRun], mask: SecretMask, tree: str, late: str
+) -> tuple[GateRun, ...]:
+    """Return a masked run of each gate; for one that did not end, that it could not run."""
+    ended = {run.gate.id: mask_gate_run(run, mask) for run in runs}
+    return tuple(
+        ended.get(gate.id) or GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=tree, reason=late)
+        for gate in wanted
+    )
 
 
 def _applicable_gates(session: Session, catalog: AvailableGates) -> tuple[Gate, ...]:

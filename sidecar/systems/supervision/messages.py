@@ -98,17 +98,9 @@ class MessageFiles:
         self._read: dict[str, tuple[tuple[int, ...], dict[str, str]]] = {}
 
     def continuation(self, feedback: Feedback) -> str:
-        template = self._sections("continuation.md").get(feedback.kind, "")
-        again = self._sections("continuation.md").get(AGAIN_SECTION, "") if feedback.stalls else ""
-
-        def worded(room: DisplayLimits) -> str:
-            values = _feedback_values(feedback, room)
-            values["again"] = fill_template(again, values)
-            return _prefix_message_id(
-                feedback, fill_template(template, values) if template else _plain_feedback(feedback, values)
-            )
-
-        return _longest_fitting(worded) or plain_continuation(feedback)
+        sections = self._sections("continuation.md")
+        again = sections.get(AGAIN_SECTION, "") if feedback.stalls else ""
+        return _continuation(feedback, sections.get(feedback.kind, ""), again)
 
     def goal_context(self, condition: str, checks: tuple[str, ...], budget: int) -> str:
         template = self._sections("goal.md").get(GOAL_SECTION, "")
@@ -149,11 +141,18 @@ class MessageFiles:
 
 def plain_continuation(feedback: Feedback) -> str:
     """Render a continuation with labels instead of wording."""
+    return _continuation(feedback)
 
+
+def _continuation(feedback: Feedback, template: str = "", again: str = "") -> str:
     def worded(room: DisplayLimits) -> str:
-        return _prefix_message_id(feedback, _plain_feedback(feedback, _feedback_values(feedback, room)))
+        values = _feedback_values(feedback, room)
+        values["again"] = fill_template(again, values)
+        body = fill_template(template, values) if template else _plain_feedback(feedback, values)
+        return f"[supervisor {values['id']}] {body.lstrip()}"
 
-    return _longest_fitting(worded) or worded(DISPLAY_LIMITS[-1])
+    plain = _continuation if template else lambda _: worded(DISPLAY_LIMITS[-1])
+    return _longest_fitting(worded) or plain(feedback)
 
 
 def plain_goal_context(condition: str, checks: tuple[str, ...], budget: int) -> str:
@@ -176,10 +175,6 @@ def _longest_fitting(worded: Callable[[DisplayLimits], str]) -> str:
     return next(
         (text for text in map(worded, DISPLAY_LIMITS) if len(text.encode("utf-16-le")) // 2 < TEXT_LIMIT), ""
     )
-
-
-def _prefix_message_id(feedback: Feedback, body: str) -> str:
-    return f"[supervisor {clean_line(feedback.id, 64)}] {body.lstrip()}"
 
 
 def _plain_feedback(feedback: Feedback, values: TemplateValues) -> str:
@@ -205,7 +200,7 @@ def _feedback_values(feedback: Feedback, room: DisplayLimits) -> TemplateValues:
         "evidence": quote_lines(_evidence_lines(feedback, room)),
         "id": clean_line(feedback.id, 64),
         "left": str(max(feedback.budget - feedback.number, 0)),
-        "missing": _bullet_list(feedback.missing, room),
+        "missing": "\n".join(f"- {line}" for line in _shorten_list(feedback.missing, room)),
         "next_step": clean_line(feedback.next_step, NEXT_STEP_LIMIT),
         "number": str(feedback.number),
         "stalls": str(feedback.stalls),
@@ -245,10 +240,6 @@ def _evidence_entry(fact: Evidence, said: str, room: DisplayLimits) -> str:
         return ""
     shown = detail if len(detail) <= room.detail else f"...{detail[-room.detail :]}"
     return "\n".join([head, *(f"    {line}".rstrip() for line in shown.split("\n"))])
-
-
-def _bullet_list(texts: tuple[str, ...], room: DisplayLimits) -> str:
-    return "\n".join(f"- {line}" for line in _shorten_list(texts, room))
 
 
 def _shorten_list(texts: tuple[str, ...], room: DisplayLimits) -> list[str]:

@@ -173,18 +173,18 @@ class CommandLineService:
         summaries = tuple(_summarize(one, activity) for one, activity in seen)
         rubric = self._services.rubrics.load(session.project if session else who.project, {})
         held = self._supervisor.steering.held(session.project if session else who.project, {})
-        troubles = (*errors, *rubric.rejected, *map(held_edit_message, held))
+        common = SessionReport(
+            off=off,
+            rubric=rubric.origin,
+            spending=spending,
+            troubles=(*errors, *rubric.rejected, *map(held_edit_message, held)),
+        )
         if session is None:
             text = f"no session is known for {who.session or who.project or 'this folder'}."
-            return SessionReport(
-                text=f"{text}\n{NO_SESSION_HINT}",
-                off=off,
-                rubric=rubric.origin,
-                spending=spending,
-                troubles=troubles,
-            )
+            return replace(common, text=f"{text}\n{NO_SESSION_HINT}")
         goal, activity = session.goal, self._activity(session)
-        return SessionReport(
+        return replace(
+            common,
             session=session.key.id,
             host=session.key.host,
             project=session.project,
@@ -204,12 +204,8 @@ class CommandLineService:
                 continuations=continuation_budget(session, settings),
                 used=goal.spent.continuations if goal else 0,
             ),
-            off=off,
             story=read_record(self._services.log, session.key),
             set_aside=self._services.store.set_aside(session.key),
-            rubric=rubric.origin,
-            spending=spending,
-            troubles=troubles,
             sessions=summaries,
             journal=self.journal(session.key),
         )
@@ -219,9 +215,8 @@ class CommandLineService:
         known = (self._load(key) for key in self._keys(SessionSelector(host=host)))
         related = (one for one in known if one is not None and are_related(folder, one.project))
         found = [(one, self._activity(one)) for one in itertools.islice(related, MOST_SESSIONS)]
-        inside = [(one, does) for one, does in found if _is_inside_project(folder, one.project)]
-        below = [(one, does) for one, does in found if not _is_inside_project(folder, one.project)]
-        return tuple(sorted((*inside, *below), key=lambda pair: not goal_runs(*pair)))
+        outside = {one.key for one, _ in found if not _is_inside_project(folder, one.project)}
+        return tuple(sorted(found, key=lambda pair: (not goal_runs(*pair), pair[0].key in outside)))
 
     def describe(self, keys: Iterable[SessionKey]) -> tuple[tuple[Session, Activity], ...]:
         """Return these sessions, and what each does; one that cannot be loaded is left out."""

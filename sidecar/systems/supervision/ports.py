@@ -23,30 +23,19 @@ class AgentMessages(Protocol):
         """Return the context that the agent gets with the goal command."""
 
 
-class OtherSystems(Protocol):
-    """What supervision asks of the tools and systems beside it, which it does not know."""
+class OtherSystems:
+    """What supervision asks of the tools and systems beside it, which it does not know; here are none."""
 
-    def may_call_unasked(self, tool: str) -> bool | None:
+    def may_call_unasked(self, tool: str) -> bool | None:  # noqa: ARG002 - for those that there are
         """Whether a tool may be called without asking the user; None for a name that no tool of ours has."""
-
-    def question(self, key: SessionKey) -> str:
-        """Return what a person is asked by the work of a session, "" for nothing. Never raises."""
-
-    def forget(self, key: SessionKey, project: str) -> None:
-        """Remove what is stored of a session. `project`: "" where unknown. Raises BadInputError, OSError."""
-
-
-class NoOtherSystems:
-    """Implements `OtherSystems` where there are none."""
-
-    def may_call_unasked(self, tool: str) -> bool | None:  # noqa: ARG002 - as the port
         return None
 
-    def question(self, key: SessionKey) -> str:  # noqa: ARG002 - as the port
+    def question(self, key: SessionKey) -> str:  # noqa: ARG002 - the same
+        """Return what a person is asked by the work of a session, "" for nothing. Never raises."""
         return ""
 
     def forget(self, key: SessionKey, project: str) -> None:
-        """Nothing is stored."""
+        """Remove what is stored of a session. `project`: "" where unknown. Raises BadInputError, OSError."""
 
 
 @dataclass(frozen=True, kw_only=True)

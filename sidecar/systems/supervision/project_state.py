@@ -25,6 +25,7 @@ from sidecar.kernel.evidence import FileBaseline, FileDiff, IntegrityFinding, Pr
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Session, SessionKey, active_goal
+from sidecar.kernel.text import escape_unencodable
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.sessions import change_session
 
@@ -100,9 +101,7 @@ def _masked_edits(changes: ProjectChanges, mask: SecretMask) -> tuple[FileDiff, 
     return tuple(
         replace(
             edit,
-            path=escape_undecodable(edit.path),
-            old_path=escape_undecodable(edit.old_path),
-            hunks=escape_undecodable(edit.hunks),
+            **{name: escape_unencodable(getattr(edit, name)) for name in ("path", "old_path", "hunks")},
         )
         for edit in build_file_diffs(changes, mask)
     )
@@ -113,19 +112,14 @@ def _changed_paths(changes: ProjectChanges) -> tuple[str, ...] | None:
     if changes.unseen:
         return None
     return tuple(
-        escape_undecodable(path) for file in changes.files for path in (file.path, file.old_path) if path
+        escape_unencodable(path) for file in changes.files for path in (file.path, file.old_path) if path
     )
 
 
 def _mask_finding(finding: IntegrityFinding, mask: SecretMask) -> IntegrityFinding:
     texts = (finding.file, finding.before, finding.after)
-    file, before, after = (mask(escape_undecodable(text)) for text in texts)
+    file, before, after = (mask(escape_unencodable(text)) for text in texts)
     return replace(finding, file=file, before=before, after=after)
-
-
-def escape_undecodable(text: str) -> str:
-    """Make a text encodable: bytes of a file name that are not UTF-8 are written as escapes."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 # --- The baselines of goals and turns: what a project's files were when the work began ----------------------

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.policy import describe_finding
+from sidecar.judging.asking import record_cost
 from sidecar.kernel.effects import (
     AskJudge,
     Continue,
@@ -26,7 +27,7 @@ from sidecar.kernel.effects import (
     RunOldChecks,
 )
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.events import AgentStopped, Fact, GatesRan, JudgeAnswered, OldChecksRan, TurnRead
+from sidecar.kernel.events import AgentStopped, Fact, GatesRan, JudgeFailed, OldChecksRan, TurnRead
 from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.log import MAX_DETAIL, StopJudged
@@ -283,18 +284,12 @@ class StopLoop:
         try:
             said = await services.judge.ask(case, environment, inquiry.settings)
         except asyncio.CancelledError:
-            self._pay(0, None, 1)  # it may have been asked already, at unknown cost
+            record_cost(
+                services.spending, JudgeFailed("", calls=1)
+            )  # it may have been asked, at unknown cost
             raise
-        cost = said.judgement if isinstance(said, JudgeAnswered) else said
-        if cost.calls:
-            self._pay(cost.tokens, cost.cents, cost.calls)
+        record_cost(services.spending, said)
         return said
-
-    def _pay(self, tokens: int, cents: float | None, calls: int) -> None:
-        try:
-            self._services.spending.add(tokens, cents, calls)
-        except OSError as error:
-            log.warning("what judging cost could not be written down: %s", error)
 
     @contextlib.asynccontextmanager
     async def _queue_watched(self, inquiry: Inquiry) -> AsyncIterator[None]:

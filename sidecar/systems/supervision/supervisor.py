@@ -44,7 +44,7 @@ from sidecar.systems.supervision.policy.orders import (
     switch_on_command,
 )
 from sidecar.systems.supervision.policy.sessions import JudgingStep, WorkingNote, describe_step
-from sidecar.systems.supervision.ports import NoOtherSystems, OtherSystems, Services
+from sidecar.systems.supervision.ports import OtherSystems, Services
 from sidecar.systems.supervision.project_state import Baselines
 from sidecar.systems.supervision.saved_files import SavedFileWatch
 from sidecar.systems.supervision.sessions import (
@@ -89,7 +89,7 @@ class Supervisor:
         `gap`: what this process cannot know of the time before it.
         """
         self._services = services
-        self._others = others or NoOtherSystems()
+        self._others = others or OtherSystems()
         self._generations = RunningJudgings()
         self._bases = Baselines(services)
         self.steering = SteeringWatch(services, gap=gap)
@@ -174,33 +174,22 @@ class Supervisor:
         elif isinstance(event, CommandTyped | PromptSubmitted | FileSaved):
             self.saved.look(event.key)
 
-    def _at_once(
-        self,
-        event: (
-            CommandTyped
-            | PromptSubmitted
-            | SessionStarted
-            | ToolCalled
-            | FileSaved
-            | TurnFailed
-            | SessionEnded
-            | SessionDeleted
-        ),
-    ) -> HostAnswer:
+    def _at_once(self, event: AnyHostEvent) -> HostAnswer:
         """Answer events that need no waiting."""
+        answer: HostAnswer = NoReply()
         match event:
             case CommandTyped():
-                return self._command(event)
+                answer = self._command(event)
             case PromptSubmitted():
-                return self._prompt(event)
+                answer = self._prompt(event)
             case SessionStarted():
-                return self._started(event)
+                answer = self._started(event)
             case SessionDeleted():
-                return self._forget(event)
+                answer = self._forget(event)
             case ToolCalled():
-                return self._identified(event)
+                answer = self._identified(event)
             case FileSaved():
-                answer: HostAnswer = NoReply(note=self.saved.glance(event.key) if self.saved else "")
+                answer = NoReply(note=self.saved.glance(event.key) if self.saved else "")
             case TurnFailed():
                 answer = self._noted(event, "turn-failed", event.error)
             case SessionEnded():
@@ -365,19 +354,13 @@ class Supervisor:
             why = f"the state could not be saved ({error.strerror or error}), so nothing would be enforced"
             return orders.refusal(f"refused: {why}. Type in a shell: supervisor doctor")
         self._note_order(event, reply)
-        return self._worded(reply, session, tuple(errors), shadow=settings.mode == "shadow")
-
-    def _worded(
-        self, reply: CommandReply, session: Session, errors: tuple[str, ...], *, shadow: bool
-    ) -> CommandReply:
-        notes = ([SHADOW_MODE] if shadow else []) + [SETTINGS_WRONG.format(one) for one in errors[:1]]
+        notes = [SHADOW_MODE] if settings.mode == "shadow" else []
+        notes += [SETTINGS_WRONG.format(one) for one in errors[:1]]
         reply = replace(reply, notes=(*reply.notes, *notes))
-        goal = session.goal
-        if not reply.work or goal is None:
+        if not reply.work or (goal := session.goal) is None:
             return reply
-        settings, _ = self._services.configuration.load()
         total = session.retry or settings.max_attempts
-        context = self._services.messages.goal_context(goal.condition, goal.checks, total)
+        context = services.messages.goal_context(goal.condition, goal.checks, total)
         return replace(reply, context=context)
 
     async def name_checks(

@@ -8,7 +8,7 @@ import pytest
 
 from sidecar.kernel.effects import HostAnswer, NoReply, ToolCallReply
 from sidecar.kernel.events import ToolCalled
-from sidecar.systems.supervision.ports import NoOtherSystems
+from sidecar.systems.supervision.ports import OtherSystems
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.cases import KEY, PROJECT, with_goal
 from support.fakes import Fakes
@@ -16,7 +16,7 @@ from support.fakes import Fakes
 SPARED = {"status": True, "gates_run": False}
 
 
-class Tools(NoOtherSystems):
+class Tools(OtherSystems):
     """The tools of a test."""
 
     def may_call_unasked(self, tool: str) -> bool | None:

@@ -20,7 +20,7 @@ from sidecar.kernel.loop import CouncilMember, CouncilProposal, GateVerdict, Loo
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import ConfiguredGate, LoopSettings, ModelPrice, Settings
 from sidecar.systems.iteration.journals import SessionJournals
-from sidecar.systems.supervision.ports import NoOtherSystems
+from sidecar.systems.supervision.ports import OtherSystems
 from sidecar.systems.supervision.supervisor import Supervisor
 from sidecar.systems.taskloop import service
 from sidecar.systems.taskloop.council import missing_members
@@ -400,7 +400,7 @@ async def test_a_restore_is_shown_first_and_keeps_what_it_replaces() -> None:
 async def test_of_a_forgotten_session_no_loop_baseline_or_saved_file_is_left() -> None:
     room = Loops()
 
-    class Loop(NoOtherSystems):
+    class Loop(OtherSystems):
         def forget(self, key: SessionKey, project: str) -> None:
             room.loops.states.forget(key, project)
 

@@ -42,30 +42,22 @@ def settle_continuation(session: Session, turn: Turn, *, continued: bool) -> tup
     Where the transcript does not show the arrival, the host's own word (`continued`) counts, so that a change
     of the transcript's format does not make a budget endless; but not at a stop that was judged before.
     """
-    pending = session.pending
+    pending, goal = session.pending, session.goal
     if pending is None:
         return session, False
     repeated = bool(turn.last_message_id) and turn.last_message_id == session.judged
     session = replace(session, pending=None)
     if pending.id not in turn.arrived and (repeated or not continued):
-        return replace(session, goal=_forget_lost_requests(session.goal)), False
+        # The agent never saw what it asked for.
+        return replace(session, goal=goal and replace(goal, asked_to_run=(), asked_about=())), False
     streak = 0 if turn.calls_since_arrival else session.streak + 1
     session = replace(session, streak=streak)
     if not pending.for_goal:
         return replace(session, unasked=session.unasked + 1), True
-    return replace(session, goal=_charge_continuation(session.goal)), True
-
-
-def _forget_lost_requests(goal: Goal | None) -> Goal | None:
-    """Forget what a lost continuation asked for, because the agent never saw it."""
-    return replace(goal, asked_to_run=(), asked_about=()) if goal is not None else None
-
-
-def _charge_continuation(goal: Goal | None) -> Goal | None:
-    if goal is None:
-        return None
-    spent = replace(goal.spent, continuations=goal.spent.continuations + 1)
-    return replace(goal, spent=spent, lifetime=goal.lifetime + 1)
+    if goal is not None:
+        spent = replace(goal.spent, continuations=goal.spent.continuations + 1)
+        goal = replace(goal, spent=spent, lifetime=goal.lifetime + 1)
+    return replace(session, goal=goal), True
 
 
 def new_continuation_id(session: Session) -> str:

@@ -33,7 +33,7 @@ from sidecar.kernel.log import StopJudged
 from sidecar.kernel.session import Session, active_goal, continuation_budget, goalless_budget
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import TimedFact
-from sidecar.kernel.text import clean_line
+from sidecar.kernel.text import clean_line, counted
 from sidecar.systems.supervision.policy.history import Decision, FollowUp
 
 LINE: Final = 300
@@ -102,7 +102,7 @@ def _known_steps(known: ReplayedInquiry) -> Iterable[StoryStep]:
         "the agent",
         (
             f"goal: {clean_line(goal.condition, LINE)}" if goal else "no goal is set",
-            f"{_count(len(turn.calls), 'tool call')}, changed: {files}",
+            f"{counted(len(turn.calls), 'tool call')}, changed: {files}",
             f'it said: "{clean_line(turn.last_message, LINE)}"',
         ),
     )
@@ -140,7 +140,7 @@ def _run_lines(run: GateRun) -> Iterable[str]:
         for word, holds in (("from memory", run.cached), ("flaky", run.flaky), ("files moved", run.moved))
         if holds
     ]
-    tests = "" if run.executed is None else f", {_count(run.executed, 'test')}"
+    tests = "" if run.executed is None else f", {counted(run.executed, 'test')}"
     took = f" in {run.seconds:.1f} s" if run.seconds and not run.cached else ""
     where = f" in {run.gate.folder}" if run.gate.folder else ""
     why = f"{'required' if run.gate.required else 'advice'}: {run.gate.why}"
@@ -181,9 +181,10 @@ def _judge_lines(known: ReplayedInquiry) -> tuple[str, ...]:
     lines: list[str] = []
     if case := known.inquiry.case:
         criteria = len(case.rubric.patterns) + len(case.rubric.antipatterns)
+        rubric = f"{criteria} {'criterion' if criteria == 1 else 'criteria'}"
         lines.append(
-            f"it saw {_count(len(case.evidence), 'fact')}, {_count(criteria, 'criterion', 'criteria')}, "
-            f"{_count(len(case.edits), 'changed file')} and the agent's last message"
+            f"it saw {counted(len(case.evidence), 'fact')}, {rubric}, "
+            f"{counted(len(case.edits), 'changed file')} and the agent's last message"
         )
     for fact in (one.fact for one in known.facts):
         if isinstance(fact, JudgeAnswered):
@@ -220,7 +221,7 @@ def _last_steps(decision: Decision, known: ReplayedInquiry | None) -> Iterable[S
     )
     if known and isinstance(known.ruling, Continue):
         said = known.ruling.feedback
-        points = _count(len(said.missing), "point")
+        points = counted(len(said.missing), "point")
         sent = f"continuation {said.number} of {said.budget}: the agent was told {points}"
         yield StoryStep("effect", (sent, f"next step: {clean_line(said.next_step, LINE)}"))
     elif known and known.ruling.note:
@@ -235,10 +236,6 @@ def _last_steps(decision: Decision, known: ReplayedInquiry | None) -> Iterable[S
 def _names(paths: tuple[str, ...]) -> str:
     more = f" and {len(paths) - FILES} more" if len(paths) > FILES else ""
     return clean_line(", ".join(paths[:FILES]) or "nothing", LINE) + more
-
-
-def _count(number: int, what: str, many: str = "") -> str:
-    return f"{number} {what if number == 1 else many or f'{what}s'}"
 
 
 # --- What may be reported of a judged stop: what was missing, what was known, what is left ------------------

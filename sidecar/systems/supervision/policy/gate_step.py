@@ -118,7 +118,7 @@ def _handle_all_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | Un
         return send_agent_back(inquiry, missing_work, at)
     if gates.gates_prove_condition(
         goal, inquiry.runs, inquiry.project_state, inquiry.comparisons
-    ) and not _agent_run_contradicts(inquiry):
+    ) and not _own_check_claims(inquiry, ClaimStatus.CONTRADICTED):
         return end_goal(inquiry, GoalStatus.ACHIEVED, describe_gate_results(inquiry, goal))
     switched_on = inquiry.settings.rules.false_complete == "on"
     if switched_on and (untrue := find_contradicted_claims(inquiry)):
@@ -137,7 +137,7 @@ def _session_is_completed(inquiry: Inquiry, goal: Goal) -> bool:
         and turn.complete
         and not turn.planned
         and gates.required_gates_are_green(inquiry.runs, inquiry.project_state)
-        and not _agent_run_contradicts(inquiry)
+        and not _own_check_claims(inquiry, ClaimStatus.CONTRADICTED)
     )
 
 
@@ -157,23 +157,20 @@ def describe_gate_results(inquiry: Inquiry, goal: Goal) -> str:
 
 
 def _answer_failed_gates(inquiry: Inquiry, goal: Goal, failing: tuple[GateRun, ...], at: float) -> ChecksStep:
-    missing = tuple(line for run in failing for line in _failure_lines(run))
-    evidence = _gate_evidence(inquiry, failing)
-    if not (own := _confirmed_agent_passes(inquiry)) or not {run.gate.kind for run in failing} <= own:
-        then = "Repair what fails, then run the check yourself."
-        return send_agent_back(
-            inquiry, MissingWork(kind="gates-failed", missing=missing, next_step=then, evidence=evidence), at
-        )
+    failed = _describe_failures(inquiry, failing)
+    if (
+        not (own := _own_check_claims(inquiry, ClaimStatus.CONFIRMED))
+        or not {run.gate.kind for run in failing} <= own
+    ):
+        return send_agent_back(inquiry, failed, at)
     names = tuple(f"disagree:{run.gate.id}" for run in failing)
     said = "your own run passed on the same files; until the reason is known, neither counts"
     if set(names) <= set(goal.asked_to_run):
-        return end_goal(inquiry, GoalStatus.UNVERIFIED, "; ".join((*missing, said)))
+        return end_goal(inquiry, GoalStatus.UNVERIFIED, "; ".join((*failed.missing, said)))
     inquiry = _remember_asked_to_run(inquiry, goal, names)
     then = "Find out why the two runs differ, and make the check pass as Supervisor runs it, or say why not."
-    missing_work = MissingWork(
-        kind="gates-disagree", missing=(*missing, said), next_step=then, evidence=evidence
-    )
-    return send_agent_back(inquiry, missing_work, at)
+    disagree = replace(failed, kind="gates-disagree", missing=(*failed.missing, said), next_step=then)
+    return send_agent_back(inquiry, disagree, at)
 
 
 def _answer_unrunnable_gates(
@@ -231,21 +228,12 @@ def _with_evidence(inquiry: Inquiry, goal: Goal) -> Inquiry:
     return replace(inquiry, evidence=known.evidence, claims=known.claims)
 
 
-def _confirmed_agent_passes(inquiry: Inquiry) -> frozenset[Kind]:
-    """Return the gate kinds for which the agent claims a pass that its own runs, without ours, confirm."""
+def _own_check_claims(inquiry: Inquiry, status: ClaimStatus) -> frozenset[Kind]:
+    """Return the gate kinds for which the agent's own runs, without ours, give its claim this status."""
     return frozenset(
         CHECK_CLAIMS[claim.said]
         for claim in build_claim_ledger(inquiry.turn, (), (), inquiry.project_state)
-        if claim.said in CHECK_CLAIMS and claim.status is ClaimStatus.CONFIRMED and not claim.stale
-    )
-
-
-def _agent_run_contradicts(inquiry: Inquiry) -> bool:
-    """Whether the agent's own last runs contradict its claims though ours passed: a judge must look."""
-    return any(
-        claim.status is ClaimStatus.CONTRADICTED and not claim.stale
-        for claim in build_claim_ledger(inquiry.turn, (), (), inquiry.project_state)
-        if claim.said in CHECK_CLAIMS
+        if claim.said in CHECK_CLAIMS and claim.status is status and not claim.stale
     )
 
 
@@ -272,8 +260,10 @@ def _with_goal(inquiry: Inquiry, goal: Goal) -> Inquiry:
 def gate_failures(inquiry: Inquiry) -> MissingWork | None:
     """Return which required gates failed, None where none did."""
     failing = gates.failed_required_runs(inquiry.runs)
-    if not failing:
-        return None
+    return _describe_failures(inquiry, failing) if failing else None
+
+
+def _describe_failures(inquiry: Inquiry, failing: tuple[GateRun, ...]) -> MissingWork:
     return MissingWork(
         kind="gates-failed",
         missing=tuple(line for run in failing for line in _failure_lines(run)),

@@ -81,11 +81,8 @@ def session_exit_code(session: Session | None) -> ExitCode:
         return ExitCode.NO_GOAL
     if goal.status in (GoalStatus.ACHIEVED, GoalStatus.COMPLETED):
         return ExitCode.ACHIEVED
-    return (
-        ExitCode.UNVERIFIED
-        if goal.status is GoalStatus.UNVERIFIED or goal.unjudged
-        else ExitCode.NOT_ACHIEVED
-    )
+    unsure = goal.status is GoalStatus.UNVERIFIED or goal.unjudged
+    return ExitCode.UNVERIFIED if unsure else ExitCode.NOT_ACHIEVED
 
 
 # --- Commands -----------------------------------------------------------------------------------------------
@@ -199,20 +196,6 @@ def _show_status(session: Session, settings: Settings) -> CommandOutcome:
     return session, CommandReply(headline=headline, details=tuple(details))
 
 
-def _clear_goal(session: Session, settings: Settings) -> CommandOutcome:
-    return _change_goal_status(session, settings, CLEARABLE_STATUSES, GoalStatus.CLEARED, "goal cleared")
-
-
-def _pause_goal(session: Session, settings: Settings) -> CommandOutcome:
-    return _change_goal_status(
-        session,
-        settings,
-        PAUSABLE_STATUSES,
-        GoalStatus.PAUSED,
-        "goal paused; /supervisor:goal resume goes on",
-    )
-
-
 def _resume_goal(session: Session, settings: Settings) -> CommandOutcome:
     goal = session.goal
     if goal is not None and goal.status is GoalStatus.EXHAUSTED:
@@ -224,6 +207,7 @@ def _resume_goal(session: Session, settings: Settings) -> CommandOutcome:
     )
 
 
+PAUSED_WORDS = "goal paused; /supervisor:goal resume goes on"
 CLEARABLE_STATUSES = frozenset(GoalStatus) - {GoalStatus.CLEARED}
 PAUSABLE_STATUSES = frozenset({GoalStatus.ACTIVE})
 RESUMABLE_STATUSES = frozenset({GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED})
@@ -235,10 +219,8 @@ def _skip_paused_work(before: Session, after: Session, position: int) -> Session
     Except where a continuation is pending: the transcript before `position` must be read to see that it
     arrived.
     """
-    over = (
-        before.goal is not None and before.goal.status is GoalStatus.PAUSED and active_goal(after) is not None
-    )
-    if not over or after.pending is not None:
+    paused = before.goal is not None and before.goal.status is GoalStatus.PAUSED
+    if not paused or active_goal(after) is None or after.pending is not None:
         return after
     return replace(after, counted_to=max(after.counted_to, position))
 
@@ -256,10 +238,6 @@ def _change_goal_status(
     return replace(session, goal=moved, pending=pending), CommandReply(headline=f"{words}: {goal.condition}")
 
 
-def _show_usage(session: Session, _: Settings) -> CommandOutcome:
-    return session, GOAL_USAGE
-
-
 GOAL_USAGE = CommandReply(
     headline='/supervisor:goal <condition> [--check "command"]... [--max-minutes N] [--max-tokens N]',
     details=(
@@ -270,35 +248,32 @@ GOAL_USAGE = CommandReply(
 
 GOAL_COMMANDS: dict[str, Callable[[Session, Settings], CommandOutcome]] = {
     "status": _show_status,
-    "help": _show_usage,
-    "clear": _clear_goal,
-    "pause": _pause_goal,
+    "help": lambda session, _: (session, GOAL_USAGE),
+    "clear": lambda session, settings: _change_goal_status(
+        session, settings, CLEARABLE_STATUSES, GoalStatus.CLEARED, "goal cleared"
+    ),
+    "pause": lambda session, settings: _change_goal_status(
+        session, settings, PAUSABLE_STATUSES, GoalStatus.PAUSED, PAUSED_WORDS
+    ),
     "resume": _resume_goal,
 }
 """What each word of an order does; see kernel.orders.GOAL_WORDS."""
 
 
 def _set_budget(session: Session, settings: Settings, number: int | None) -> CommandOutcome:
-    if number is None:
-        return session, CommandReply(headline=_budget_line(session, settings))
-    session = replace(session, retry=number)
-    goal = session.goal
-    if goal is None or goal.status is not GoalStatus.EXHAUSTED:
-        return session, CommandReply(headline=_budget_line(session, settings))
-    if spent := reached_goal_limit(goal, session, settings):
-        text = f"{_budget_line(session, settings)} The goal stays exhausted: {spent} are spent."
-        return session, CommandReply(headline=text)
-    session = replace(
-        session, goal=replace(goal, status=GoalStatus.ACTIVE), stalls=0, streak=0, movement=None
-    )
-    active = f"The goal is active again, type a prompt to go on: {goal.condition}"
-    return session, CommandReply(headline=f"{_budget_line(session, settings)} {active}")
-
-
-def _budget_line(session: Session, settings: Settings) -> str:
-    total, goal = continuation_budget(session, settings), session.goal
+    goal, more = session.goal, ""
+    if number is not None:
+        session = replace(session, retry=number)
+    if number is not None and goal is not None and goal.status is GoalStatus.EXHAUSTED:
+        if spent := reached_goal_limit(goal, session, settings):
+            more = f" The goal stays exhausted: {spent} are spent."
+        else:
+            active = replace(goal, status=GoalStatus.ACTIVE)
+            session = replace(session, goal=active, stalls=0, streak=0, movement=None)
+            more = f" The goal is active again, type a prompt to go on: {goal.condition}"
     used = f", {goal.spent.continuations} used" if goal is not None else ""
-    return f"budget of {counted(total, 'continuation')}{used}."
+    total = counted(continuation_budget(session, settings), "continuation")
+    return session, CommandReply(headline=f"budget of {total}{used}.{more}")
 
 
 # --- Who gave an order: the table "Who may change what" of the design ---------------------------------------
@@ -328,13 +303,9 @@ def judge_origin(
     seen = describe_processes(chain, at_work=work_since is not None)
     if is_below(chain, hosts_at_work):
         return Origin(Giver.AGENT, seen)
-    terminal = bool(chain) and chain[0].terminal and leader is not None
-    before = (
-        terminal
-        and leader is not None
-        and (work_since is None or leader.started < work_since - START_PRECISION_S)
-    )
-    return Origin(Giver.USER if before else Giver.UNSURE, seen)
+    terminal = bool(chain) and chain[0].terminal
+    before = leader is not None and (work_since is None or leader.started < work_since - START_PRECISION_S)
+    return Origin(Giver.USER if terminal and before else Giver.UNSURE, seen)
 
 
 def is_below(chain: Ancestry, hosts: Collection[int]) -> bool:

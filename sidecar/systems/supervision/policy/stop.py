@@ -73,7 +73,7 @@ CHECKS_CONFIDENCE = 0.99
 
 def begin_inquiry(inquiry: Inquiry) -> StopStep:
     """Handle the stop itself: skip it at once, or read the turn."""
-    reason = early_skip_reason(inquiry)
+    reason = next((reason for reason, holds in EARLY_SKIP_RULES if holds(inquiry)), None)
     if reason is RestReason.WAITING:
         return inquiry, Rest(reason=reason, detail=inquiry.waits, note=waiting_note(inquiry.waits))
     return (inquiry, Rest(reason=reason, detail=inquiry.off)) if reason else (inquiry, ReadTurn())
@@ -98,10 +98,8 @@ def _advance(inquiry: Inquiry, fact: Fact, at: float) -> StopStep:
             return _handle_turn_read(replace(inquiry, project_state=project_state), fact.turn, at)
         case ProjectState():
             return _handle_project_state(replace(inquiry, project_state=fact), at)
-        case GatesRan():
-            return _handle_gates_ran(inquiry, fact, at)
-        case OldChecksRan():
-            return _handle_old_checks(inquiry, fact, at)
+        case GatesRan() | OldChecksRan():
+            return _handle_checks_ran(inquiry, fact, at)
         case JudgeAnswered():
             return judge_step.apply_judgement(inquiry, fact.judgement, at)
         case JudgeFailed():
@@ -115,7 +113,7 @@ def _handle_turn_read(inquiry: Inquiry, turn: Turn, at: float) -> StopStep:
     session = _add_turn_spending(session, turn, at)
     lost = inquiry.session.pending is not None and not arrived
     inquiry = replace(inquiry, session=session, turn=turn, arrived=arrived, lost=lost)
-    reason = late_skip_reason(inquiry, turn)
+    reason = next((reason for reason, holds in LATE_SKIP_RULES if holds(inquiry, turn)), None)
     if reason is not None and (reason is not RestReason.TALK or not turn.calls):
         return _skip_stop(inquiry, reason)
     weighed = every.apply_stop_rules(turn, inquiry.settings.rules, goal=active_goal(session) is not None)
@@ -255,27 +253,25 @@ def _judge_with_goal(inquiry: Inquiry, goal: Goal, at: float) -> StopStep:
         return send_agent_back(
             replace(inquiry, stage=RULES_STAGE_NAME, rule="background-headless"), missing_work, at
         )
-    return _decide_after_checks(inquiry, gate_step.begin_gate_checks(inquiry, goal, at), at)
+    return _decide_after_checks(inquiry, goal, gate_step.begin_gate_checks(inquiry, goal, at), at)
 
 
-def _handle_gates_ran(inquiry: Inquiry, fact: GatesRan, at: float) -> StopStep:
-    goal = active_goal(inquiry.session)
-    if goal is None and not (inquiry.settings.gates.without_goal or inquiry.stage == CLAIMED_STAGE):
-        return inquiry, Rest(reason=RestReason.SUPERSEDED)
-    if goal is None:
-        return _decide_without_goal(replace(inquiry, runs=fact.runs), at)
-    return _decide_after_checks(inquiry, gate_step.handle_gate_runs(inquiry, goal, fact.runs, at), at)
-
-
-def _handle_old_checks(inquiry: Inquiry, fact: OldChecksRan, at: float) -> StopStep:
+def _handle_checks_ran(inquiry: Inquiry, fact: GatesRan | OldChecksRan, at: float) -> StopStep:
     goal = active_goal(inquiry.session)
     if goal is None:
+        wanted = inquiry.settings.gates.without_goal or inquiry.stage == CLAIMED_STAGE
+        if isinstance(fact, GatesRan) and wanted:
+            return _decide_without_goal(replace(inquiry, runs=fact.runs), at)
         return inquiry, Rest(reason=RestReason.SUPERSEDED)
-    return _decide_after_checks(inquiry, gate_step.handle_old_checks(inquiry, goal, fact.comparisons, at), at)
+    if isinstance(fact, GatesRan):
+        checked = gate_step.handle_gate_runs(inquiry, goal, fact.runs, at)
+    else:
+        checked = gate_step.handle_old_checks(inquiry, goal, fact.comparisons, at)
+    return _decide_after_checks(inquiry, goal, checked, at)
 
 
 def _decide_after_checks(
-    before: Inquiry, checked: gate_step.ChecksStep | gate_step.UndecidedChecks, at: float
+    before: Inquiry, goal: Goal, checked: gate_step.ChecksStep | gate_step.UndecidedChecks, at: float
 ) -> StopStep:
     """Follow the checks where they decide; otherwise certain rules, then the model.
 
@@ -286,12 +282,13 @@ def _decide_after_checks(
     inquiry, order = checked
     if order is not None and not _wants_continuation(order):
         return _set_checks_confidence(inquiry, order)
-    goal = active_goal(before.session)
-    if goal is None:
-        return inquiry, Rest(reason=RestReason.SUPERSEDED)
     weighed = every.apply_stop_rules(inquiry.turn, inquiry.settings.rules, goal=True)
     if weighed.legitimate is not None and weighed.rests:
-        return _rest_waiting(replace(inquiry, session=before.session), weighed.legitimate, weighed.confidence)
+        why = weighed.legitimate.why
+        rule = f"legitimate:{weighed.legitimate.kind}"
+        inquiry = replace(inquiry, session=before.session, stage=RULES_STAGE_NAME, rule=rule)
+        rest = Rest(reason=RestReason.WAITING, detail=why, note=waiting_note(why))
+        return replace(inquiry, confidence=weighed.confidence), rest
     failures = gate_step.gate_failures(inquiry) if weighed.doubtful and not weighed.unread else None
     if order is not None and not (weighed.unread or failures):
         return _set_checks_confidence(inquiry, order)
@@ -312,15 +309,6 @@ def _decide_after_checks(
 def _wants_continuation(order: Effect | Ruling) -> bool:
     """Whether the agent is to go on, or would be if there were a budget for it."""
     return isinstance(order, Continue) or (isinstance(order, Rest) and order.reason in SILENT_REASONS)
-
-
-def _rest_waiting(inquiry: Inquiry, legitimate: found.LegitimateStop, confidence: float) -> StopStep:
-    """Rest because only the user can go on; the goal stays active, and the agent gets no message."""
-    inquiry = replace(
-        inquiry, stage=RULES_STAGE_NAME, rule=f"legitimate:{legitimate.kind}", confidence=confidence
-    )
-    note = waiting_note(legitimate.why)
-    return inquiry, Rest(reason=RestReason.WAITING, detail=legitimate.why, note=note)
 
 
 def _set_checks_confidence(inquiry: Inquiry, order: Effect | Ruling) -> StopStep:
@@ -372,16 +360,6 @@ LATE_SKIP_RULES: tuple[tuple[RestReason, Callable[[Inquiry, Turn], object]], ...
     (RestReason.SAME, _judged_before),
     (RestReason.TALK, lambda q, turn: active_goal(q.session) is None and not turn.changed),
 )
-
-
-def early_skip_reason(inquiry: Inquiry) -> RestReason | None:
-    """Return why to skip the stop before anything is read, None where nothing speaks for it."""
-    return next((reason for reason, holds in EARLY_SKIP_RULES if holds(inquiry)), None)
-
-
-def late_skip_reason(inquiry: Inquiry, turn: Turn) -> RestReason | None:
-    """Return why to skip the stop after the transcript was read, None where it is to be judged."""
-    return next((reason for reason, holds in LATE_SKIP_RULES if holds(inquiry, turn)), None)
 
 
 def new_background_tasks(inquiry: Inquiry) -> tuple[Session, tuple[str, ...]]:
