@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Collection
 from pathlib import Path
 from threading import RLock
 from typing import Generic, Protocol, TypeVar, cast
 
+from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter, LoggedEvent
 from sidecar.kernel.loop import Loop
@@ -20,6 +22,8 @@ from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.platform.steering import FilesInForce
 
+K = TypeVar("K")
+V = TypeVar("V")
 D = TypeVar("D", Session, Loop)
 """A document with a revision."""
 
@@ -73,6 +77,22 @@ class SessionStore(RevisionedStore[Session], Protocol):
 
     def set_aside(self, key: SessionKey) -> tuple[str, ...]:
         """Reasons why files of this session were set aside, oldest first."""
+
+
+def remember_newest(known: OrderedDict[K, V], key: K, value: V, most: int) -> None:
+    """Set a value as the newest one, and forget the oldest beyond `most`."""
+    known[key] = value
+    known.move_to_end(key)
+    while len(known) > most:
+        known.popitem(last=False)
+
+
+def load_readable(store: SessionStore, key: SessionKey) -> Session | None:
+    """Return the state of a session; None where there is none, or none that can be read."""
+    try:
+        return store.load(key)
+    except (BadInputError, OSError):
+        return None
 
 
 class JournalStore(Protocol):

@@ -39,6 +39,7 @@ from sidecar.kernel.masking import SecretMask, mask_gate_run
 from sidecar.kernel.session import Environment, Session, SessionKey, active_goal
 from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.log_readings import read_record
+from sidecar.platform.ports import remember_newest
 from sidecar.systems.supervision.policy.orders import refusal, switch_on_command
 from sidecar.systems.supervision.ports import Services
 
@@ -340,10 +341,7 @@ class GateApprovals:
             if room > 0:
                 shown.append(gate)
                 lines.append(text)
-        self._shown[project] = tuple(shown)
-        self._shown.move_to_end(project)
-        while len(self._shown) > PROJECTS_REMEMBERED:
-            self._shown.popitem(last=False)
+        remember_newest(self._shown, project, tuple(shown), PROJECTS_REMEMBERED)
         if not gates:
             return CommandReply(headline="every command that was found here is approved.")
         if len(shown) < len(gates):

@@ -23,6 +23,7 @@ from sidecar.kernel.orders import Giver, Order, Origin
 from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.session import Session, SessionKey, continuation_budget
 from sidecar.platform.log_readings import SUPERVISION, read_record
+from sidecar.platform.ports import load_readable
 from sidecar.platform.services import note_event
 from sidecar.platform.state import LOOK
 from sidecar.rubric.policy import held_edit_message
@@ -212,7 +213,7 @@ class CommandLineService:
 
     def _sessions_of(self, folder: str, host: str) -> tuple[tuple[Session, Activity], ...]:
         """Return the sessions in a folder, above and below it; first those whose goal is held now."""
-        known = (self._load(key) for key in self._keys(SessionSelector(host=host)))
+        known = (load_readable(self._services.store, key) for key in self._keys(SessionSelector(host=host)))
         related = (one for one in known if one is not None and are_related(folder, one.project))
         found = [(one, self._activity(one)) for one in itertools.islice(related, MOST_SESSIONS)]
         outside = {one.key for one, _ in found if not _is_inside_project(folder, one.project)}
@@ -220,7 +221,7 @@ class CommandLineService:
 
     def describe(self, keys: Iterable[SessionKey]) -> tuple[tuple[Session, Activity], ...]:
         """Return these sessions, and what each does; one that cannot be loaded is left out."""
-        known = (self._load(key) for key in keys)
+        known = (load_readable(self._services.store, key) for key in keys)
         return tuple((one, self._activity(one)) for one in known if one is not None)
 
     def _activity(self, session: Session) -> Activity:
@@ -347,12 +348,16 @@ class CommandLineService:
 
     def session(self, ident: str, key: SessionKey | None = None) -> Session | None:
         """Return the session with this key, else the one seen last with this id; None where it is unknown."""
-        return self._load(key) if key is not None else self.find(SessionSelector(session=ident))
+        return (
+            load_readable(self._services.store, key)
+            if key is not None
+            else self.find(SessionSelector(session=ident))
+        )
 
     def find(self, who: SessionSelector) -> Session | None:
         """Return the session with this id, or the one seen last in or above the folder; None for unknown."""
         for key in self._keys(who):
-            session = self._load(key)
+            session = load_readable(self._services.store, key)
             if session is not None and (who.session or _is_inside_project(who.project, session.project)):
                 return session
         return None
@@ -387,12 +392,6 @@ class CommandLineService:
             return ()
         named = " or ".join(f"--session {each.host}:{each.id}" for each in others)
         return (f"This is the session of {key.host}. For the other one with this id: {named}",)
-
-    def _load(self, key: SessionKey) -> Session | None:
-        try:
-            return self._services.store.load(key)
-        except (BadInputError, OSError):
-            return None
 
 
 def _summarize(session: Session, activity: Activity) -> SessionSummary:

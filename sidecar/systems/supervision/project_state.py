@@ -26,6 +26,7 @@ from sidecar.kernel.goal import Goal
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.kernel.text import escape_unencodable
+from sidecar.platform.ports import load_readable
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.sessions import change_session
 
@@ -224,10 +225,7 @@ class Baselines:
         self._save(event.key, goal.id, lambda now: replace(now, baseline=known))
 
     def _goal(self, key: SessionKey) -> Goal | None:
-        try:
-            session = self._services.store.load(key)
-        except (BadInputError, OSError):
-            return None
+        session = load_readable(self._services.store, key)
         return active_goal(session) if session is not None else None
 
     def _save(self, key: SessionKey, name: str, change: _GoalChange) -> None:

@@ -23,7 +23,7 @@ from msgspec import Struct
 from sidecar.kernel.events import AgentStopped, FileSaved, HostEvent
 from sidecar.kernel.rubric import AgentWrites, ConfigurationContents, Rubric
 from sidecar.kernel.session import Environment, SessionKey
-from sidecar.platform.ports import FileWatcher
+from sidecar.platform.ports import FileWatcher, remember_newest
 from sidecar.rubric.policy import (
     GuidanceFiles,
     RubricObservation,
@@ -89,9 +89,7 @@ class SavedFileWatch:
         desk.sessions[event.key] = None
         for old in list(desk.sessions)[:-MAX_SESSIONS_NOTIFIED]:
             del desk.sessions[old]
-        self._desks[paths] = desk
-        while len(self._desks) > MAX_PROJECTS_WATCHED:
-            self._desks.popitem(last=False)
+        remember_newest(self._desks, paths, desk, MAX_PROJECTS_WATCHED)
 
     def end(self, key: SessionKey) -> None:
         """Forget a session that is over."""
@@ -120,9 +118,7 @@ class SavedFileWatch:
         if not lines:
             return ""
         self._rubrics.owe(key, lines[1:])
-        self._glanced[key] = now
-        while len(self._glanced) > MAX_PROJECTS_WATCHED * MAX_SESSIONS_NOTIFIED:
-            self._glanced.popitem(last=False)
+        remember_newest(self._glanced, key, now, MAX_PROJECTS_WATCHED * MAX_SESSIONS_NOTIFIED)
         return lines[0]
 
     def stopped(self, stop: AgentStopped) -> None:

@@ -23,7 +23,7 @@ from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.orders import Ancestry, Giver, Origin
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.text import strip_control_codes
-from sidecar.platform.ports import SessionStore, StaleSessionError
+from sidecar.platform.ports import SessionStore, StaleSessionError, load_readable, remember_newest
 from sidecar.platform.state import LOOK
 from sidecar.systems.supervision.policy import sessions
 from sidecar.systems.supervision.policy.orders import describe_processes, is_below, judge_origin
@@ -90,12 +90,8 @@ class SessionLineage:
             log.warning("%s: the journal of %s could not be copied: %s", child.id, parent.id, error)
 
     def _remember(self, event: HostEvent) -> None:
-        if not event.host_pid:
-            return
-        self._latest[event.host_pid] = event.key
-        self._latest.move_to_end(event.host_pid)
-        while len(self._latest) > MAX_PROCESSES:
-            self._latest.popitem(last=False)
+        if event.host_pid:
+            remember_newest(self._latest, event.host_pid, event.key, MAX_PROCESSES)
 
 
 SAVE_TRIES = 3
@@ -270,10 +266,7 @@ class HostProcesses:
     def _known(self, key: SessionKey) -> tuple[int, ...]:
         """Return the processes of a session's host: those heard, else the one that was saved with it."""
         if key not in self._hosts:
-            try:
-                session = self._services.store.load(key)
-            except (BadInputError, OSError):
-                return ()
+            session = load_readable(self._services.store, key)
             if session is not None and session.host_process:
                 self._hosts[key] = (session.host_process,)
         return self._hosts.get(key, ())
@@ -284,7 +277,4 @@ class HostProcesses:
             seen = describe_processes(chain, at_work=False)
             said = f"a second process speaks as this session ({seen}). If you opened it twice, all is well"
             self._steering.owe(key, [f"Supervisor: {said}. Not you? {LOOK}"])
-        self._hosts[key] = (chain[0].pid, *known)[:MAX_HOSTS]
-        self._hosts.move_to_end(key)
-        while len(self._hosts) > MAX_SESSIONS:
-            self._hosts.popitem(last=False)
+        remember_newest(self._hosts, key, (chain[0].pid, *known)[:MAX_HOSTS], MAX_SESSIONS)

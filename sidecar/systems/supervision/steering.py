@@ -13,17 +13,17 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping
-from typing import Final, TypeVar
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.kernel.effects import CommandReply
-from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, CommandTyped, HostEvent
 from sidecar.kernel.rubric import AgentWrites, HeldEdit, Rubric
-from sidecar.kernel.session import Environment, MemoryGap, Session, SessionKey
+from sidecar.kernel.session import Environment, MemoryGap, SessionKey
 from sidecar.kernel.turn import ToolAction, ToolCall, Turn
+from sidecar.platform.ports import load_readable, remember_newest
 from sidecar.rubric.policy import (
     ACCEPT_COMMAND,
     NOTHING_HELD,
@@ -34,9 +34,6 @@ from sidecar.rubric.policy import (
 )
 from sidecar.systems.supervision.policy.orders import refusal
 from sidecar.systems.supervision.ports import Services
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 ACCEPT_NAME: Final = "accept"
 """The command that puts in force what waits."""
@@ -124,20 +121,16 @@ class SteeringWatch:
 
     def _recall(self, key: SessionKey) -> None:
         known = key in self._working or key in self._met
-        session = None if known else self._remembered(key)
+        session = None if known else load_readable(self._services.store, key)
         since = session.active_since if session else None
         if session and since is not None and since > self._services.clock.now() - MAX_WORK_SECONDS:
-            _remember_newest(self._working, key, _ActiveSession(session.project, {}, since, seen=False))
-
-    def _remembered(self, key: SessionKey) -> Session | None:
-        try:
-            return self._services.store.load(key)
-        except (BadInputError, OSError):
-            return None
+            remember_newest(
+                self._working, key, _ActiveSession(session.project, {}, since, seen=False), MAX_REMEMBERED
+            )
 
     def unseen(self, event: HostEvent) -> None:
         """Note that this agent may be at work from now on, without events that report when."""
-        _remember_newest(self._unsure, event.key, event.project)
+        remember_newest(self._unsure, event.key, event.project, MAX_REMEMBERED)
 
     def working(self) -> Mapping[SessionKey, float]:
         """Return the sessions whose agents are at work, and since when (seconds since the epoch)."""
@@ -156,7 +149,9 @@ class SteeringWatch:
     def shared(self, project: str, environment: Environment, sessions: Iterable[SessionKey]) -> None:
         """Note a change to a rubric file outside this project while agents are at work: see `in_force`."""
         if self._busy():
-            _remember_newest(self._shared, project, _SharedRubricChange(environment, tuple(sessions)))
+            remember_newest(
+                self._shared, project, _SharedRubricChange(environment, tuple(sessions)), MAX_REMEMBERED
+            )
 
     def spoken(self, event: HostEvent) -> None:
         """Handle a person's prompt: changes made while no agent was at work are the person's, and count.
@@ -186,7 +181,7 @@ class SteeringWatch:
             return
         now = self._services.clock.now()
         work = _ActiveSession(event.project, event.environment, now, blind=before is not None)
-        _remember_newest(self._working, event.key, work)
+        remember_newest(self._working, event.key, work, MAX_REMEMBERED)
 
     def in_force(self, stop: AgentStopped, turn: Turn) -> Rubric:
         """Return the rubric of this stop. Call it at every stop whose turn was read, even if not judged."""
@@ -215,7 +210,7 @@ class SteeringWatch:
         if self._gap is MemoryGap.NONE or key in self._knows_gap:
             return
         self._knows_gap.add(key)
-        session = self._remembered(key)
+        session = load_readable(self._services.store, key)
         if session is None:
             self.owe(key, [GONE_MESSAGE])
         if self._gap is MemoryGap.FORCE and (session is None or session.active_since is not None):
@@ -241,7 +236,7 @@ class SteeringWatch:
         self.owe(stop.key, self._services.incidents.take(stop.key))
         lines = (*self._delivered.pop(stop.key, ()), *self._owed.pop(stop.key, ()))
         if lines and not genuine:
-            _remember_newest(self._delivered, stop.key, lines)
+            remember_newest(self._delivered, stop.key, lines, MAX_REMEMBERED)
         return "\n".join(lines)
 
     def owe(self, key: SessionKey, lines: Iterable[str]) -> None:
@@ -250,7 +245,7 @@ class SteeringWatch:
         if new := tuple(mask(line) for line in lines if line):
             lines = (*self._owed.get(key, ()), *new)
             kept = lines if len(lines) <= MAX_LINES_OWED else (*lines[: MAX_LINES_OWED - 1], MORE_LINES)
-            _remember_newest(self._owed, key, kept)
+            remember_newest(self._owed, key, kept, MAX_REMEMBERED)
 
     def take_lines(self, key: SessionKey) -> tuple[str, ...]:
         """Return the lines that are queued for the user of this session, each once."""
@@ -297,7 +292,7 @@ class SteeringWatch:
         shown = self._shown_to(key)
         lines = self.put_in_force(project, environment, shown)
         for edit in self.held(project, environment):
-            _remember_newest(self._shown, (key, edit.digest), None)
+            remember_newest(self._shown, (key, edit.digest), None, MAX_REMEMBERED)
             lines.append(f"waits: {edit.path} ({edit.summary}). To put it in force: {ACCEPT_COMMAND} again")
         return tuple(lines) or (NOTHING_HELD,)
 
@@ -363,7 +358,7 @@ class SteeringWatch:
         """Queue a line for each edit that waits and was not shown yet."""
         for edit in edits:
             if edit.waits and (key, edit.digest) not in self._shown:
-                _remember_newest(self._shown, (key, edit.digest), None)
+                remember_newest(self._shown, (key, edit.digest), None, MAX_REMEMBERED)
                 self.owe(key, [held_edit_message(edit)])
 
     def _forget_settled(self, key: SessionKey, project: str, rubric: Rubric) -> None:
@@ -396,10 +391,3 @@ def _may_write_unnamed(call: ToolCall) -> bool:
     return call.doing is ToolAction.DELEGATE or (
         call.doing is ToolAction.RUN and len(call.command) >= MAX_SHELL_LINE_LENGTH
     )
-
-
-def _remember_newest(known: OrderedDict[K, V], key: K, value: V) -> None:
-    known[key] = value
-    known.move_to_end(key)
-    while len(known) > MAX_REMEMBERED:
-        known.popitem(last=False)

@@ -36,7 +36,7 @@ from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.stop_history import TimedFact
 from sidecar.kernel.turn import Turn
 from sidecar.platform.log_readings import SUPERVISION
-from sidecar.platform.ports import StaleSessionError
+from sidecar.platform.ports import StaleSessionError, load_readable
 from sidecar.platform.services import note_event
 from sidecar.systems.supervision.policy.continuations import rest_unjudged
 from sidecar.systems.supervision.policy.journal import add_journal_facts
@@ -117,7 +117,9 @@ class StopLoop:
         progress, until = _JudgingProgress(first), asyncio.get_running_loop().time() + settings.stop_seconds
         try:
             while (ended := await self._judged(progress, until)) is None:  # a command voided the judging
-                progress = _JudgingProgress(replace(first, session=self._now(session)))
+                progress = _JudgingProgress(
+                    replace(first, session=load_readable(self._services.store, session.key) or session)
+                )
             inquiry, ruled = ended
         except SupersededError as newer:
             ruling = Rest(reason=newer.reason)
@@ -142,13 +144,6 @@ class StopLoop:
     async def idle(self) -> None:
         """Wait until every stop is kept."""
         await self._keeper.idle()
-
-    def _now(self, session: Session) -> Session:
-        """Return the session as last saved, or as given where that cannot be read."""
-        try:
-            return self._services.store.load(session.key) or session
-        except (OSError, BadInputError):
-            return session
 
     async def _judged(self, progress: _JudgingProgress, until: float) -> tuple[Inquiry, Ruling] | None:
         """Run one judging to its end; None where a user's command voids it and leaves the goal active."""

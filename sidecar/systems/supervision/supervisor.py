@@ -31,7 +31,7 @@ from sidecar.kernel.log import EventData, OrderGiven, SessionNoted
 from sidecar.kernel.orders import Giver, Origin
 from sidecar.kernel.session import MemoryGap, Session, SessionKey, active_goal
 from sidecar.platform.log_readings import SUPERVISION
-from sidecar.platform.ports import StaleSessionError, built_on_use
+from sidecar.platform.ports import StaleSessionError, built_on_use, remember_newest
 from sidecar.platform.services import note_event
 from sidecar.platform.state import LOOK
 from sidecar.rubric.policy import GuidanceFiles
@@ -320,9 +320,8 @@ class Supervisor:
 
     def _remember(self, key: SessionKey, prompt_id: str, reply: CommandReply) -> CommandReply:
         """Store the answer to this prompt, for the host's second report of it."""
-        self._typed.setdefault((key, prompt_id), reply)
-        while len(self._typed) > MAX_COMMANDS_REMEMBERED:
-            self._typed.popitem(last=False)
+        if (key, prompt_id) not in self._typed:
+            remember_newest(self._typed, (key, prompt_id), reply, MAX_COMMANDS_REMEMBERED)
         return reply
 
     def _carry_out(self, event: CommandTyped, tries: int = SAVE_TRIES) -> CommandReply:
