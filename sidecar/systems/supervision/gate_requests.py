@@ -207,7 +207,7 @@ class SessionChecks:
 
     async def _batches(
         self, may: Sequence[Gate], catalog: AvailableGates, at: GateContext, tell: HearGates | None = None
-    ) -> tuple[list[GateRun], str]:
+    ) -> tuple[Sequence[GateRun], str]:
         """Run the required gates, then the others; return what ended, and why the rest did not."""
         settings, _ = self._services.configuration.load()
         limits = ((True, catalog.settings.seconds), (False, catalog.settings.advisory_seconds))

@@ -195,6 +195,8 @@ class Supervisor:
             case SessionEnded():
                 self._end(event.key, during_call=event.during_call)
                 answer = self._noted(event, "session-ended", event.reason)
+            case AgentStopped():
+                pass  # it waits: see `_handle`
         return answer
 
     def _identified(self, event: ToolCalled) -> HostAnswer:
