@@ -358,7 +358,7 @@ FACTS: dict[str, tuple[ClaimStatus, str, ProjectState, tuple[ToolCall, ...]]] = 
     "a named branch is not there": (
         CONTRADICTED,
         "I pushed everything to `origin`, `fix/x` too.",
-        state(at(unpushed=("fix/x",))),
+        state(at(branches=("main", "fix/x"), unpushed=("fix/x",))),
         (),
     ),
     "the tag is there": (CONFIRMED, TAG, state(at(tags=("v1.2.0",))), ()),
@@ -424,6 +424,11 @@ HONEST: dict[str, tuple[str, ProjectState, tuple[ToolCall, ...]]] = {
         "The author committed the fix and pushed it.",
         state(at(commits=0, ahead=1, dirty=1, uncommitted=("src/a.py",)), changed=()),
         (),
+    ),
+    "a push of another branch": (
+        "The fix is cherry-picked to `release/1.x` and pushed.",
+        state(at(ahead=2, branches=("main", "release/1.x"))),
+        (ran("git push origin release/1.x"),),
     ),
     "code in backticks": ("I added `user.name` to the form.", state(absent=("user.name",)), ()),
 }

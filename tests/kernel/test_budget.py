@@ -195,5 +195,6 @@ def test_without_a_goal_the_agent_is_sent_back_that_often_and_then_rests_unasked
         played = play(before, World(turn=seen, tree=f"tree-{count}"))
         assert (played.session.pending is None) == (count == budget)
         before = played.session
-    assert (played.rest.reason, played.rest.note) == (RestReason.UNASKED_SPENT, "")
+    assert played.rest.reason is RestReason.UNASKED_SPENT
+    assert played.rest.note == "Supervisor: files: M a.py; checks: pytest exit 1"
     assert played.session.unasked == budget

@@ -115,9 +115,12 @@ def _assess_push(said: Utterance, seen: ClaimContext, git: RepositoryState) -> C
     pushed = any(_may_push(run, branch) for run in _passed_runs(seen.turn))
     if not git.remote:
         return _refuted("the repository has no remote")
-    named = [name for name in git.unpushed if f"`{name}`" in said.text and name != git.branch]
-    if named and not _is_merged_here(named[0], seen.turn):
-        return _refuted(f"{named[0]} is not on the remote as it is here")
+    named = [name for name in git.branches or () if f"`{name}`" in said.text]
+    lacking = [name for name in named if name in git.unpushed and name != git.branch]
+    if lacking and not _is_merged_here(lacking[0], seen.turn):
+        return _refuted(f"{lacking[0]} is not on the remote as it is here")
+    if named and git.branch not in named:
+        return claim_unknown("it may be of another branch than the one that is checked out")
     if git.ahead:
         return _refuted(f"{counted(git.ahead, 'commit')} of {branch} not on {git.upstream or 'its upstream'}")
     if git.commits and git.branch in git.unpushed and not git.on_remote and not pushed:

@@ -15,10 +15,8 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.claims.utterances import claimed_files
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.ports import GateContext
-from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import NO_RUBRIC, AgentStopped, HostEvent, ProjectState
 from sidecar.kernel.evidence import FileBaseline, FileDiff, IntegrityFinding, ProjectChanges
@@ -44,6 +42,10 @@ class ProjectStateReader:
 
         `goal`: the active one; `message`: the agent's last.
         """
+        # A waiting sidecar does without these.
+        from sidecar.evidence.claims.utterances import claimed_files  # noqa: PLC0415 - see above
+        from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks  # noqa: PLC0415 - see above
+
         services, at = self._services, (stop.project, stop.environment)
         base = goal.base if goal is not None else await self._bases.of_turn(stop.key)
         changes, catalog, repository = await asyncio.gather(

@@ -153,4 +153,5 @@ def test_without_a_goal_a_verdict_on_a_suspicion_decides_and_bothers_nobody(
     played = play(session(), World(turn=SUSPICIOUS, judge=judged(verdict)), settings=ASKING)
     assert played.kind == kind
     if kind != "error-walked-away":
-        assert (played.rest.note, played.rest.alarm) == ("", False)
+        assert played.rest.note.startswith("Supervisor: files: M a.py; checks: ")
+        assert not played.rest.alarm
