@@ -36,7 +36,7 @@ def _ask(event: bytes, state: bytes, silence: float, end: float) -> bytes:
     texts = [[text.decode("utf-8", "replace") for text in pair] for pair in posix.environ.items()]
     about = ABOUT % (posix.getppid(), ",".join([quote(name) + ":" + quote(value) for name, value in texts]))
     posix.chdir(state + b"/run")  # from here the name is short: a socket's path may have 108 bytes
-    link, heard = socket(AF_UNIX, SOCK_STREAM), b""
+    link, received = socket(AF_UNIX, SOCK_STREAM), b""
     wait = max(0.001, min(silence, end - monotonic()))
     link.setsockopt(SOL_SOCKET, SO_SNDTIMEO, (int(wait) + 1).to_bytes(8, sys.byteorder) + bytes(8))
     link.connect("sidecar.sock")  # the kernel waits for a place in a full queue; with settimeout it would not
@@ -47,13 +47,13 @@ def _ask(event: bytes, state: bytes, silence: float, end: float) -> bytes:
             raise ValueError(f"process {pid} answers in its place")
     link.sendall(CALL % (event.replace(b"\n", b" "), about.encode()))
     while True:
-        while b"\n" not in heard:
+        while b"\n" not in received:
             link.settimeout(max(0.001, min(silence, end - monotonic())))
             chunk = link.recv(1 << 20)
             if not chunk:
                 raise ConnectionResetError("the sidecar hung up")
-            heard += chunk
-        line, _, heard = heard.partition(b"\n")
+            received += chunk
+        line, _, received = received.partition(b"\n")
         if line.startswith(ANSWER + b"{") and line.endswith(b"}}"):
             return line[len(ANSWER) : -1]
         if line.startswith(NOTICE + b'replace"'):

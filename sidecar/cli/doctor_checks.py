@@ -151,11 +151,11 @@ async def _count_tools(server: ProcessDialogue) -> int:
         line = await server.hear()
         if line is None:
             break
-        heard = msgspec.json.decode(line, type=ServerMessage)
-        if heard.id == LIST:
-            if heard.result.tools is None:
+        answer = msgspec.json.decode(line, type=ServerMessage)
+        if answer.id == LIST:
+            if answer.result.tools is None:
                 raise NotLaunchedError("it answers without a list")
-            return len(heard.result.tools)
+            return len(answer.result.tools)
     await server.exit_code()
     said = server.errors().decode("utf-8", "replace").strip()
     raise NotLaunchedError(" ".join(said.split())[:300] or "it ended without an answer")
@@ -196,7 +196,7 @@ def _switched_off() -> Iterator[DoctorFinding]:
 
 
 def _unheard_session() -> Iterator[DoctorFinding]:
-    """The newest session here, if it ended a turn since the install and no hook of it was heard."""
+    """The newest session here, if it ended a turn since the install and no hook of it was answer."""
     folders = user_paths()
     with suppress(OSError, ValueError):
         slug = re.sub(r"[^A-Za-z0-9]", "-", str(Path.cwd()))

@@ -57,15 +57,15 @@ class AgentInvocation(Struct, frozen=True, kw_only=True):
 
 
 def build_invocation(
-    command: tuple[str, ...], errand: AgentTask, config: str, tools: tuple[str, ...]
+    command: tuple[str, ...], task: AgentTask, config: str, tools: tuple[str, ...]
 ) -> AgentInvocation:
     """Build what to start for an agent task."""
-    access = errand.access
-    fills = {PROMPT: errand.prompt, MCP_CONFIG: config, MCP_URL: access.url if access else ""}
-    prompt = errand.prompt.encode("utf-8", "replace")
+    access = task.access
+    fills = {PROMPT: task.prompt, MCP_CONFIG: config, MCP_URL: access.url if access else ""}
+    prompt = task.prompt.encode("utf-8", "replace")
     plain = AgentInvocation(
         command=tuple(_fill_placeholders(word, fills) for word in command),
-        environment=errand.environment,
+        environment=task.environment,
         stdin=b"" if any(PROMPT in word for word in command) else prompt,
     )
     if access is None:
@@ -206,24 +206,24 @@ class CommandAgent:
         self._tools = tuple(tools)
         self._runs = 0
 
-    async def run(self, errand: AgentTask, hear: Callable[[str], None]) -> AgentResult:
+    async def run(self, task: AgentTask, hear: Callable[[str], None]) -> AgentResult:
         """Run once. `hear` gets the output piece by piece. Cancelling kills it and all it started."""
         self._runs += 1  # several may run at once
         config = self._config.with_stem(f"{self._config.stem}-{self._runs}")
         try:
-            with _tool_config_file(config, errand.access):
-                worn = build_invocation(self._command, errand, str(config), self._tools)
-                return await self._run(worn, errand, hear)
+            with _tool_config_file(config, task.access):
+                invocation = build_invocation(self._command, task, str(config), self._tools)
+                return await self._run(invocation, task, hear)
         except (OSError, ValueError) as error:
             why = processes.launch_failure_reason(error)
             return AgentResult(trouble=f"it could not be started: {why}", unusable=True)
 
     async def _run(
-        self, worn: AgentInvocation, errand: AgentTask, hear: Callable[[str], None]
+        self, invocation: AgentInvocation, task: AgentTask, hear: Callable[[str], None]
     ) -> AgentResult:
         output = AnyStream(hear)
         ended, printed, complaint = await run_invocation(
-            worn, errand.project, errand.seconds, output.feed, tied=True
+            invocation, task.project, task.seconds, output.feed, tied=True
         )
         if ended.ending is ProcessEnding.NOT_LAUNCHED:
             return AgentResult(trouble=f"it could not be started: {ended.reason}", unusable=True)

@@ -132,7 +132,7 @@ class AgentResult(Struct, frozen=True, kw_only=True):
 class AgentRunner(Protocol):
     """Starts a new agent process and waits until it is done."""
 
-    async def run(self, errand: AgentTask, hear: Callable[[str], None]) -> AgentResult:
+    async def run(self, task: AgentTask, hear: Callable[[str], None]) -> AgentResult:
         """Run once. `hear` gets the output piece by piece. Cancelling kills the agent and all it started."""
 
 

@@ -92,7 +92,7 @@ class _SidecarConnection:
     """One connection. Methods raise OSError (TimeoutError included) when it breaks."""
 
     def __init__(self, paths: Paths, seconds: float = GREETING_S) -> None:
-        self.heard: Callable[[str, Raw], None] | None = None
+        self.on_notice: Callable[[str, Raw], None] | None = None
         self._unread = bytearray()
         with chdir(paths.run):
             self._socket = connect_to_sidecar(seconds)
@@ -119,8 +119,8 @@ class _SidecarConnection:
                 )
             if answer.result is not UNSET:
                 return _decode_answer(answer.result, kind)
-            if answer.method is not UNSET and self.heard is not None:
-                self.heard(answer.method, answer.params)
+            if answer.method is not UNSET and self.on_notice is not None:
+                self.on_notice(answer.method, answer.params)
 
     def await_end(self, seconds: float) -> None:
         """Wait until the sidecar closes the connection."""
@@ -169,16 +169,16 @@ class SidecarClient:
         kind: type[T],
         *,
         seconds: float = 60.0,
-        heard: Callable[[str, Raw], None] | None = None,
+        on_notice: Callable[[str, Raw], None] | None = None,
     ) -> T:
         """Send a request; start the sidecar if none runs, and replace an older one.
 
-        Waits at most `seconds`; `heard` gets the notifications that come meanwhile. Raises SidecarError, or
+        Waits at most `seconds`; `on_notice` gets notifications that come meanwhile. Raises SidecarError, or
         SidecarRefusedError if the sidecar refuses.
         """
         try:
             with closing(self._reach()) as link:
-                link.heard = heard
+                link.on_notice = on_notice
                 return link.ask(method, params, kind, silence_s=self._silence_s, seconds=seconds)
         except OSError as error:
             raise SidecarError(f"the sidecar did not answer ({error})", DOCTOR_ADVICE, STOP_ADVICE) from error

@@ -207,9 +207,9 @@ class EventLogFile:
         except OSError as error:
             log.warning("the log could not be trimmed: %s", error)
 
-    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
-        self._listeners.append(heard)
-        return lambda: self._listeners.remove(heard)
+    def listen(self, notify: Callable[[], None]) -> Callable[[], None]:
+        self._listeners.append(notify)
+        return lambda: self._listeners.remove(notify)
 
     def tell_losses(self, key: SessionKey) -> None:
         with self._lock:

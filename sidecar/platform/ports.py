@@ -146,8 +146,8 @@ class EventLog(Protocol):
     def trim(self) -> None:
         """Remove what is older, or more, than the settings allow, but no audit. Never raises."""
 
-    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
-        """Call `heard`, in any thread, after every append of this process until the result is called."""
+    def listen(self, notify: Callable[[], None]) -> Callable[[], None]:
+        """Call `notify`, in any thread, after every append of this process until the result is called."""
 
     def tell_losses(self, key: SessionKey) -> None:
         """Report as an incident if events of a session are gone that this process appended. Never raises."""

@@ -91,11 +91,11 @@ class RubricEditGuard:
 
     def accept(self, project: str, order: Sequence[str]) -> str:
         """Put the held edit in force; return a message about it. Raises OSError."""
-        standing = self._kept.read(project)
-        held = self._held(order, standing) if standing else None
-        if standing is None or held is None:
+        kept = self._kept.read(project)
+        held = self._held(order, kept) if kept else None
+        if kept is None or held is None:
             return NOTHING_HELD
-        self._kept.write(project, accept_held_edit(standing))
+        self._kept.write(project, accept_held_edit(kept))
         return f"in force now: {held.path}: {held.summary}"
 
     def _rubric(

@@ -61,7 +61,7 @@ Find = Callable[[WorkerTask[Any], Settings], str]
 
 
 class Program(Struct, frozen=True):
-    """How one kind of agent is found, started and heard. `enforces`: it holds the model to the schema itself.
+    """How one kind of agent is found, started and read. `enforces`: it holds the model to the schema itself.
 
     `absent` says in a clause that it is not there, where it is not a name on the session's PATH.
     """
@@ -204,12 +204,12 @@ class AgentBackend:
 
 def _hear_some(hear: Callable[[str], None]) -> Callable[[str], None]:
     """Pass on text up to HEARD_LIMIT."""
-    heard = 0
+    received = 0
 
     def hear_next(said: str) -> None:
-        nonlocal heard
-        heard += len(said)
-        if heard <= HEARD_LIMIT:
+        nonlocal received
+        received += len(said)
+        if received <= HEARD_LIMIT:
             hear(said)
 
     return hear_next

@@ -69,7 +69,7 @@ def put(top: Path, path: str, text: str = "", link: str = "") -> None:
 
 def names(top: Path) -> set[str]:
     steering = read_ignored_check_files(top, IGNORED)
-    return {*steering.contents, *steering.standing}
+    return {*steering.contents, *steering.fingerprints}
 
 
 @pytest.mark.parametrize(

@@ -111,23 +111,29 @@ def _assess_clean_tree(said: Utterance, seen: ClaimContext, git: RepositoryState
 
 def _assess_push(said: Utterance, seen: ClaimContext, git: RepositoryState) -> ClaimAssessment:
     """Assess by git's record of the remotes. A clone of one branch keeps none of others that are pushed."""
-    branch = git.branch or "HEAD"
-    pushed = any(_may_push(run, branch) for run in _passed_runs(seen.turn))
-    if not git.remote:
-        return _refuted("the repository has no remote")
-    named = [name for name in git.branches or () if f"`{name}`" in said.text]
-    lacking = [name for name in named if name in git.unpushed and name != git.branch]
-    if lacking and not _is_merged_here(lacking[0], seen.turn):
-        return _refuted(f"{lacking[0]} is not on the remote as it is here")
-    if named and git.branch not in named:
-        return claim_unknown("it may be of another branch than the one that is checked out")
-    if git.ahead:
-        return _refuted(f"{counted(git.ahead, 'commit')} of {branch} not on {git.upstream or 'its upstream'}")
-    if git.commits and git.branch in git.unpushed and not git.on_remote and not pushed:
-        return _refuted(f"no remote has the last commit of {branch}")
+    if why := _why_not_pushed(said, seen.turn, git):
+        return _refuted(why)
     if git.commits and git.ahead == 0:
         return _git_says(ClaimStatus.CONFIRMED, f"{git.upstream or 'the upstream branch'} has all commits")
     return claim_unknown()
+
+
+def _why_not_pushed(said: Utterance, turn: Turn, git: RepositoryState) -> str:
+    """Say by what git shows that something is not pushed; "" where it does not."""
+    branch = git.branch or "HEAD"
+    named = [name for name in git.branches or () if f"`{name}`" in said.text]
+    lacking = [name for name in named if name in git.unpushed and name != git.branch]
+    if not git.remote:
+        return "the repository has no remote"
+    if lacking and not _is_merged_here(lacking[0], turn):
+        return f"{lacking[0]} is not on the remote as it is here"
+    if named and git.branch not in named:  # it may be of another branch than the one that is checked out
+        return ""
+    if git.ahead:
+        return f"{counted(git.ahead, 'commit')} of {branch} not on {git.upstream or 'its upstream'}"
+    pushed = any(_may_push(run, branch) for run in _passed_runs(turn))
+    alone = git.commits and git.branch in git.unpushed and not git.on_remote and not pushed
+    return f"no remote has the last commit of {branch}" if alone else ""
 
 
 def _is_merged_here(branch: str, turn: Turn) -> bool:

@@ -145,15 +145,15 @@ def _add_changes_outside_tree(
 
 
 def _files_outside_tree(look: TreeState) -> dict[bytes, _FileVersion]:
-    standing = {
+    fingerprints = {
         path: _FileVersion(path, about, FileContent(unread="it was not read: too big, or not open to us"))
-        for path, about in look.standing.items()
+        for path, about in look.fingerprints.items()
     }
     steering = {
         path: _FileVersion(path, git_blob_name(content), decode_file_content(content))
         for path, content in look.steering.items()
     }
-    return standing | steering
+    return fingerprints | steering
 
 
 def _same_content(was: _FileVersion | None, now: _FileVersion | None) -> bool:

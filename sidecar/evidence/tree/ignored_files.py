@@ -147,10 +147,10 @@ TOTAL_LIMIT: Final = 8 << 20
 
 
 class IgnoredCheckFiles(Struct, frozen=True):
-    """Contents by path, and stat fingerprints (`standing`) of files that were not read."""
+    """Contents by path, and stat fingerprints (`fingerprints`) of files that were not read."""
 
     contents: dict[str, bytes]
-    standing: dict[str, str]
+    fingerprints: dict[str, str]
 
 
 def stat_fingerprint(about: os.stat_result) -> str:
@@ -162,7 +162,7 @@ def stat_fingerprint(about: os.stat_result) -> str:
 def read_ignored_check_files(top: Path, ignored: Iterable[str]) -> IgnoredCheckFiles:
     """Find such files among ignored paths, in which folders end with a slash. Raises OSError."""
     contents: dict[str, bytes] = {}
-    standing: dict[str, str] = {}
+    fingerprints: dict[str, str] = {}
     room = TOTAL_LIMIT
     listed = [*ignored]
     for path in sorted({*_find_check_files(top, listed), *find_unexplained_programs(top, listed)}):
@@ -171,12 +171,12 @@ def read_ignored_check_files(top: Path, ignored: Iterable[str]) -> IgnoredCheckF
         except FileNotFoundError:
             continue
         if isinstance(content, str):
-            standing[path] = content
+            fingerprints[path] = content
         else:
             hidden = PRIVATE_NAMES.fullmatch(path.rpartition("/")[2])
             contents[path] = _without_secrets(content) if hidden else content
             room -= len(content)
-    return IgnoredCheckFiles(contents, standing)
+    return IgnoredCheckFiles(contents, fingerprints)
 
 
 def _content_or_stat(place: Path, limit: int) -> bytes | str:

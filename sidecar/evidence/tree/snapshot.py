@@ -68,20 +68,20 @@ class TooMuchError(UnseenError):
 class TreeState(Struct, frozen=True, kw_only=True):
     """The state of all files. Paths are bytes, relative to the work tree's top.
 
-    `tree` is the git tree of all contents, except those in `standing` (stat fingerprints of files that were
+    `tree` is the git tree of all contents, except those in `fingerprints` (by their stat, of files that were
     not read) and in `steering` (contents of ignored files that affect checks, and of ignore rules). `unread`:
-    the files in `standing` that are not ignored; it is not serialized.
+    the files in `fingerprints` that are not ignored; it is not serialized.
     """
 
     tree: str
-    standing: Mapping[bytes, str]
+    fingerprints: Mapping[bytes, str]
     steering: Mapping[bytes, bytes]
     unread: frozenset[str] = frozenset()
 
     def digest(self) -> str:
         """Return one digest of the whole state."""
         whole = blake2b(self.tree.encode(), digest_size=16)
-        for kind in ({path: about.encode() for path, about in self.standing.items()}, self.steering):
+        for kind in ({path: about.encode() for path, about in self.fingerprints.items()}, self.steering):
             for path, content in sorted(kind.items()):
                 whole.update(b"\0%d %d\0%b%b" % (len(path), len(content), path, content))
             whole.update(b"\1")
@@ -124,9 +124,9 @@ async def _scan_work_tree(room: ShadowRepository, ground: WorkTree) -> TreeState
         hidden, tracked = set(listing.hidden), set(ignored_but_tracked)
         leaving = {*listing.gone, *inner, *(hidden - tracked)}
         candidates = {*listing.edited, *listing.new, *(tracked - hidden)} - leaving
-        fit, standing = await asyncio.to_thread(_divide_by_readability, ground.top, candidates)
+        fit, fingerprints = await asyncio.to_thread(_divide_by_readability, ground.top, candidates)
         steers = await asyncio.to_thread(ignored_files.read_ignored_check_files, ground.top, listing.ignored)
-        leaving |= standing.keys() & set(listing.edited)
+        leaving |= fingerprints.keys() & set(listing.edited)
         if leaving or fit:
             await _require_affordable(ground, fit)
             tree = await _update_index(git, ground, leaving, fit)
@@ -135,9 +135,11 @@ async def _scan_work_tree(room: ShadowRepository, ground: WorkTree) -> TreeState
     rules = {encode_path(name): encode_path(rules) for name, rules in ground.rules.items()}
     return TreeState(
         tree=tree,
-        standing={encode_path(path): about for path, about in (standing | steers.standing).items()},
+        fingerprints={
+            encode_path(path): about for path, about in (fingerprints | steers.fingerprints).items()
+        },
         steering={encode_path(path): content for path, content in steers.contents.items()} | rules,
-        unread=frozenset(standing),
+        unread=frozenset(fingerprints),
     )
 
 
@@ -224,7 +226,7 @@ async def _open_nested_repositories(git: Git, listing: _Listing) -> tuple[_Listi
 def _divide_by_readability(top: Path, paths: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     """Split paths into files to read, and files represented by stat fingerprints. Raises OSError."""
     fit: list[str] = []
-    standing: dict[str, str] = {}
+    fingerprints: dict[str, str] = {}
     for path in paths:
         place = f"{top}/{path}"  # there may be 50,000 of them, and Path is slow
         try:
@@ -232,14 +234,14 @@ def _divide_by_readability(top: Path, paths: Iterable[str]) -> tuple[list[str], 
         except (FileNotFoundError, NotADirectoryError):
             continue
         except PermissionError:
-            standing[path] = "in a closed folder"
+            fingerprints[path] = "in a closed folder"
             continue
         plain = stat.S_ISREG(about.st_mode) and about.st_size <= BIG_FILE and os.access(place, os.R_OK)
         if plain or stat.S_ISLNK(about.st_mode):
             fit.append(path)
         else:
-            standing[path] = ignored_files.stat_fingerprint(about)
-    return fit, standing
+            fingerprints[path] = ignored_files.stat_fingerprint(about)
+    return fit, fingerprints
 
 
 # --- Storing new contents -----------------------------------------------------------------------------------
@@ -293,24 +295,24 @@ SNAPSHOT_VERSION: Final = 1
 
 
 SnapshotForm = tuple[int, str, dict[bytes, str], dict[bytes, bytes]]
-"""The serialized form: version, tree, standing, steering. Msgpack, because paths and contents are bytes."""
+"""The serialized form: version, tree, fingerprints, steering. Msgpack: paths and contents are bytes."""
 
 
 def encode_tree_state(look: TreeState) -> bytes:
     """Serialize a tree state."""
-    form: SnapshotForm = (SNAPSHOT_VERSION, look.tree, dict(look.standing), dict(look.steering))
+    form: SnapshotForm = (SNAPSHOT_VERSION, look.tree, dict(look.fingerprints), dict(look.steering))
     return msgspec.msgpack.encode(form)
 
 
 def decode_tree_state(data: bytes) -> TreeState:
     """Deserialize a tree state. Raises UnseenError."""
     try:
-        version, tree, standing, steering = msgspec.msgpack.decode(data, type=SnapshotForm)
+        version, tree, fingerprints, steering = msgspec.msgpack.decode(data, type=SnapshotForm)
     except msgspec.MsgspecError as error:
         raise UnseenError("what was kept is damaged") from error
     if version != SNAPSHOT_VERSION:
         raise UnseenError("what was kept is of another version")
-    return TreeState(tree=tree, standing=standing, steering=steering)
+    return TreeState(tree=tree, fingerprints=fingerprints, steering=steering)
 
 
 # --- Correcting time stamps in our git index ----------------------------------------------------------------

@@ -88,14 +88,14 @@ class AcpAgent:
         self._leave = leave
         self._tools = tuple(tools)
 
-    async def run(self, errand: AgentTask, hear: Callable[[str], None]) -> AgentResult:
+    async def run(self, task: AgentTask, hear: Callable[[str], None]) -> AgentResult:
         """Run once. `hear` gets the output piece by piece. Cancelling kills the agent and all it started."""
-        permit = AgentPermit(self._leave, errand.project, self._tools)
+        permit = AgentPermit(self._leave, task.project, self._tools)
         try:
             async with open_dialogue(
-                self._command, cwd=errand.project, environment=errand.environment, longest=LINE_LIMIT
+                self._command, cwd=task.project, environment=task.environment, longest=LINE_LIMIT
             ) as talk:
-                return await _AcpRun(errand, hear, permit, talk).run()
+                return await _AcpRun(task, hear, permit, talk).run()
         except NotLaunchedError as error:
             return AgentResult(trouble=f"it could not be started: {error}", unusable=True)
 
@@ -104,9 +104,9 @@ class _AcpRun:
     """One run of one agent."""
 
     def __init__(
-        self, errand: AgentTask, hear: Callable[[str], None], permit: AgentPermit, talk: ProcessDialogue
+        self, task: AgentTask, hear: Callable[[str], None], permit: AgentPermit, talk: ProcessDialogue
     ) -> None:
-        self._errand = errand
+        self._task = task
         self._hear = hear
         self._permit = permit
         self._link = AcpConnection(talk, self._told, self._asked)
@@ -118,7 +118,7 @@ class _AcpRun:
         self._titles: dict[str, str] = {}
 
     async def run(self) -> AgentResult:
-        seconds = self._errand.seconds
+        seconds = self._task.seconds
         try:
             async with asyncio.timeout(seconds):
                 await self._begin()
@@ -146,7 +146,7 @@ class _AcpRun:
             raise AgentError(f"it opened no session within {START_S:g} s") from error
 
     async def _open(self, agent: InitializeResponse) -> str:
-        asked = {"cwd": self._errand.project, "mcpServers": self._servers(agent)}
+        asked = {"cwd": self._task.project, "mcpServers": self._servers(agent)}
         try:
             return (await self._link.ask("session/new", asked, NewSessionResponse)).session_id
         except AgentRefusedError as error:
@@ -156,7 +156,7 @@ class _AcpRun:
 
     async def _work(self) -> str:
         """Send the prompt and wait for the turn to end; return what was wrong with its end."""
-        text = self._errand.prompt.encode("utf-8", "replace").decode()  # JSON carries no lone surrogates
+        text = self._task.prompt.encode("utf-8", "replace").decode()  # JSON carries no lone surrogates
         prompt = {"sessionId": self._session, "prompt": [{"type": "text", "text": text}]}
         done = await self._link.ask("session/prompt", prompt, PromptResponse)
         with suppress(msgspec.DecodeError):
@@ -178,7 +178,7 @@ class _AcpRun:
 
     def _servers(self, agent: InitializeResponse) -> list[dict[str, Any]]:
         """Return the session's tools: at their URL, or through a pipe that the agent starts."""
-        access = self._errand.access
+        access = self._task.access
         if access is None:
             return []
         if agent.reaches_http:
@@ -244,8 +244,8 @@ class _AcpRun:
 
     def _rest(self, trouble: str, exit_code: int | None = None) -> AgentResult:
         """Build the result. `trouble` quotes the agent, which may have logged its token."""
-        if self._errand.access:
-            trouble = trouble.replace(self._errand.access.token, "***")
+        if self._task.access:
+            trouble = trouble.replace(self._task.access.token, "***")
         return AgentResult(
             said=strip_control_codes(self._said),
             exit_code=exit_code,
