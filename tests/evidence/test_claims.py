@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import asdict
 
-from sidecar.evidence.claims.ledger import build_claim_ledger, invents_test_run, undecided_check_kinds
+from sidecar.evidence.claims.facts import FILE_ASSESSORS, GIT_ASSESSORS
+from sidecar.evidence.claims.ledger import (
+    CHECK_CLAIMS,
+    build_claim_ledger,
+    invents_test_run,
+    undecided_check_kinds,
+)
 from sidecar.evidence.claims.utterances import claim_wording
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import Claim, ClaimKind, ClaimStatus, Evidence, RepositoryState, Source
@@ -469,6 +475,11 @@ def test_several_claims_are_weighed_one_by_one() -> None:
         ClaimKind.LINT_CLEAN: CONTRADICTED,
         ClaimKind.COMMITTED: UNKNOWN,
     }
+
+
+def test_every_kind_has_forms_and_one_fact_that_decides_it() -> None:
+    decided = [*CHECK_CLAIMS, *FILE_ASSESSORS, *GIT_ASSESSORS]
+    assert sorted(decided) == sorted(ClaimKind) == sorted(claim_wording().forms)
 
 
 def test_the_wording_stays_small() -> None:

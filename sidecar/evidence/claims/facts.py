@@ -247,7 +247,7 @@ GIT_ASSESSORS: Final[dict[ClaimKind, FactAssessor]] = {
     ClaimKind.TAGGED: _assess_tag,
     ClaimKind.BRANCH_CREATED: _assess_branch,
 }
-"""A new kind of claim is a form in data/claims.toml and an entry here or above."""
+"""A new kind: CONTRIBUTING, "Add a claim kind"."""
 
 
 def assess_fact(said: Utterance, seen: ClaimContext) -> ClaimAssessment:

@@ -17,9 +17,9 @@ from sidecar.evidence.claims.utterances import claim_wording, compiled
 from sidecar.evidence.claims.worked import CommandFailure
 from sidecar.evidence.message import BACKTICKED, CLAUSE
 from sidecar.evidence.wording import has, mentions_trouble
-from sidecar.judging.rules.claims import find_work_claim, last_sentences
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import TurnFacts
+from sidecar.judging.rules.reported_work import find_work_claim, last_sentences
 from sidecar.judging.rules.stopped_with_todos import remaining_work
 
 ERROR_WALKED_AWAY: Final = "error-walked-away"

@@ -13,7 +13,6 @@ from typing import Final
 
 from sidecar.evidence.message import ends_in_question
 from sidecar.evidence.wording import has, opens
-from sidecar.judging.rules.claims import find_work_claim, is_work_claim
 from sidecar.judging.rules.found import LegitimateStop
 from sidecar.judging.rules.look import RequestKind, TurnFacts, topic_stems
 from sidecar.judging.rules.permission_seeking import (
@@ -22,6 +21,7 @@ from sidecar.judging.rules.permission_seeking import (
     repeats_order,
 )
 from sidecar.judging.rules.promised_next_step import find_narration, find_promised_next_step
+from sidecar.judging.rules.reported_work import find_work_claim, is_work_claim
 from sidecar.kernel.turn import CallOutcome, ToolAction
 
 CLOSING_SENTENCES: Final = 6

@@ -21,9 +21,9 @@ from sidecar.evidence.claims.passed_over import refused_by_git
 from sidecar.evidence.commands.kinds import command
 from sidecar.evidence.message import BACKTICK_NAME, SENTENCE_BREAK, ends_in_question
 from sidecar.evidence.wording import clause_opening, has, mentions_trouble, pattern
-from sidecar.judging.rules.claims import is_work_claim
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import RequestKind, TurnFacts, topic_stems
+from sidecar.judging.rules.reported_work import is_work_claim
 from sidecar.judging.rules.stopped_with_todos import PART_BREAK, remaining_work
 from sidecar.kernel.turn import ToolAction
 

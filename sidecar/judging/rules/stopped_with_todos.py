@@ -14,9 +14,9 @@ from sidecar.evidence.claims.passed_over import refused_by_git
 from sidecar.evidence.claims.utterances import utterances
 from sidecar.evidence.message import QUOTED, SENTENCE_BREAK, ends_in_question
 from sidecar.evidence.wording import has, mentions_trouble, without
-from sidecar.judging.rules.claims import is_work_claim, last_sentences
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import TurnFacts, topic_stems
+from sidecar.judging.rules.reported_work import is_work_claim, last_sentences
 from sidecar.kernel.turn import ToolAction
 
 STOPPED_WITH_TODOS: Final = "stopped-with-todos"
