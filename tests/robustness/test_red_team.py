@@ -74,7 +74,7 @@ ORDERS: dict[str, Callable[[ScriptedAgent], str]] = {
     "stop": lambda _: f"{FREE} stop",
     "a shell in a shell": lambda _: f"sh -c 'nohup {FREE} goal clear'; true",
     "the socket": lambda agent: order(
-        agent, "order", who={"session": agent.session}, name="goal", arguments="clear"
+        agent, "order", who={"session": agent.session}, order={"name": "goal", "word": "clear"}
     ),
     "a prompt": lambda agent: speak(agent, "UserPromptSubmit", prompt="never mind", prompt_id="x"),
     "a command": lambda agent: speak(
