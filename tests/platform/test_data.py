@@ -9,11 +9,11 @@ import pytest
 
 ROUNDS = """
 import importlib, sys, threading
-from sidecar.evidence.claims import wording
+from sidecar.evidence.claims import utterances
 from sidecar.platform.data import load_data
 sys.setswitchinterval(1e-6)
 for _ in range(40):
-    kind = importlib.reload(wording).ClaimWording
+    kind = importlib.reload(utterances).ClaimWording
     threads = [threading.Thread(target=load_data, args=("claims", kind)) for _ in range(8)]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
