@@ -108,7 +108,7 @@ def test_whatever_ends_the_lines_the_empty_section_is_found(editor: Editor, file
     text = f"# Ours\x0c\u2028\n\n##  Patterns \nnothing\n{ANTIPATTERNS}"
     for ending in ("\n", "\r\n", "\r"):
         editor.open(file.as_uri(), text.replace("\n", ending))
-        ((_, (found,)),) = editor.said()
+        *_, (_, (found,)) = editor.said()  # a slow machine may say it of the text before, too
         assert (found["message"], found["code"]) == (EMPTY, "empty-section")
         assert at(found) == (2, 0, 2, len("##  Patterns"))
 
