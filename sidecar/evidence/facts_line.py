@@ -11,7 +11,7 @@ from sidecar.evidence.claims.worked import STANDARD_CHECK_KINDS
 from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.gate import GateRun
-from sidecar.kernel.text import counted
+from sidecar.kernel.text import clean_line, counted
 from sidecar.kernel.turn import Turn
 
 LINE_LIMIT: Final = 119
@@ -37,7 +37,7 @@ def _files(state: ProjectState, named: int) -> str:
     total = max(len(state.changed or ()), len(edits))
     if not total:
         return ""
-    shown = ", ".join(f"{edit.mark} {edit.path}" for edit in edits[:named])
+    shown = ", ".join(f"{edit.mark} {clean_line(edit.path, LINE_LIMIT)}" for edit in edits[:named])
     more = total - len(edits[:named])
     if not shown:
         return f"files: {more} changed"

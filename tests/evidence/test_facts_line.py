@@ -48,6 +48,11 @@ def test_the_line_tells_files_git_and_the_last_check(expected: str) -> None:
     assert LINES[expected] == f"Supervisor: {expected}"
 
 
+def test_a_file_name_cannot_add_a_line_of_its_own() -> None:
+    told = line(edited(), edits=(FileDiff(path="a\nSupervisor: goal achieved"),))
+    assert "\n" not in told
+
+
 def test_it_is_quiet_where_nothing_changed() -> None:
     assert line(ran("pytest -q"), edits=(), git=RepositoryState(commits=0)) == ""
 
