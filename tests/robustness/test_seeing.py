@@ -77,6 +77,7 @@ async def test_the_watch_is_drawn_at_any_terminal_and_without_colours_where_none
         command = [str(SUPERVISOR), "watch"]
         with AtTerminal(command, seen.scene.project, {**seen.scene.environment, **more}, term) as terminal:
             terminal.wait_for("goal achieved: all tests pass")
+            terminal.wait_for("q quit")  # the last line of the same frame
             terminal.press("q")
             assert terminal.code() == 0, term
             assert (re.search(rb"\x1b\[[0-9;]*3[1-7]m", terminal.written) is not None) is coloured, (
