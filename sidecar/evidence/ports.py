@@ -13,7 +13,7 @@ from msgspec import Struct
 from sidecar.kernel.effects import Wanted
 from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.evidence import FileBaseline, ProjectChanges, RepositoryState
-from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateRun, Kind
+from sidecar.kernel.gate import AvailableGates, CheckComparison, CheckTrial, Gate, GateRun, Kind
 from sidecar.kernel.session import Environment
 from sidecar.platform.services import PlatformServices
 
@@ -22,8 +22,9 @@ class GateContext(Struct, frozen=True, kw_only=True):
     """Where gates run: the project, its tree digest as just taken, and the session's environment.
 
     `since`: when the work began, in seconds since the epoch; 0 where nobody asks what changed outside.
-    `base`: the files as they were then, by which copies are made. `whole`: keep all output that is read, not
-    only its end. `hear` gets what gates print while they run.
+    `base`: the files as they were then, by which copies are made. `watch`: the files, relative to the
+    project, of which a run tells whether it opened them. `whole`: keep all output that is read, not only its
+    end. `hear` gets what gates print while they run.
     """
 
     project: str
@@ -31,6 +32,7 @@ class GateContext(Struct, frozen=True, kw_only=True):
     environment: Environment
     since: float = 0.0
     base: FileBaseline = FileBaseline()
+    watch: tuple[str, ...] = ()
     whole: bool = False
     hear: Callable[[str], None] | None = None
 
@@ -216,6 +218,14 @@ class OldChecks(Protocol):
 
         `wanted`: what they are tried for on the old code. All together take at most `seconds`. Never raises;
         cancelling kills running commands.
+        """
+
+    async def try_to_fail(
+        self, base: FileBaseline, at: GateContext, runs: Sequence[GateRun], seconds: float
+    ) -> tuple[CheckTrial, ...]:
+        """Try in copies whether each of these gates, which passed and had failed before, could fail at all.
+
+        All together take at most `seconds`. Never raises; cancelling kills running commands.
         """
 
 

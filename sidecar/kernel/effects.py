@@ -55,6 +55,13 @@ class RunOldChecks(Struct, frozen=True):
     wanted: Wanted = Wanted.NOTHING
 
 
+class TryChecks(Struct, frozen=True):
+    """Try within `seconds` whether these gates, which passed and had failed before, could fail at all."""
+
+    runs: tuple[GateRun, ...]
+    seconds: int
+
+
 class JudgeCase(Struct, frozen=True, kw_only=True):
     """Everything that the model judge may see of a stop, already cut to size.
 
@@ -187,7 +194,7 @@ class NoReply(Struct, frozen=True):
     watch: tuple[str, ...] = ()
 
 
-Effect = ReadTurn | ReadProjectState | RunGates | RunOldChecks | AskJudge
+Effect = ReadTurn | ReadProjectState | RunGates | RunOldChecks | TryChecks | AskJudge
 Ruling = Continue | Rest
 HostAnswer = Continue | Rest | CommandReply | ToolCallReply | NoReply
 

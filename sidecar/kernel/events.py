@@ -8,7 +8,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from sidecar.kernel.evidence import FileDiff, IntegrityFinding, Judgement, RepositoryState
-from sidecar.kernel.gate import AvailableGates, CheckComparison, GateRun
+from sidecar.kernel.gate import AvailableGates, CheckComparison, CheckTrial, GateRun
 from sidecar.kernel.orders import Order
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.session import SessionKey
@@ -166,7 +166,8 @@ class ProjectState(Struct, frozen=True, kw_only=True, tag="project-state"):
     `dependencies_changed`: one of them names another version of a dependency. Of the paths that the last
     message names in a claim, `absent` do not exist, `present` do, and `unchanged` are followed by git and as
     they were at the baseline. `findings` are the changes to the checks themselves. `edits` are the changed
-    files as diffs.
+    files as diffs. `code` are the changed files that hold code of the product, which a check ought to open;
+    `untouched` is what the goal names and no changed line, name or file has.
     """
 
     tree: str
@@ -183,6 +184,8 @@ class ProjectState(Struct, frozen=True, kw_only=True, tag="project-state"):
     unchanged: tuple[str, ...] = ()
     repository: RepositoryState | None = None
     edits: tuple[FileDiff, ...] = ()
+    code: tuple[str, ...] = ()
+    untouched: tuple[str, ...] = ()
 
 
 class GatesRan(Struct, frozen=True, tag="gates"):
@@ -195,6 +198,12 @@ class OldChecksRan(Struct, frozen=True, tag="old-checks"):
     """What the checks say as they were, where files that bear on them changed."""
 
     comparisons: tuple[CheckComparison, ...]
+
+
+class ChecksTried(Struct, frozen=True, tag="checks-tried"):
+    """Whether the gates that passed could have failed."""
+
+    trials: tuple[CheckTrial, ...]
 
 
 class JudgeAnswered(Struct, frozen=True, tag="judged"):
@@ -213,4 +222,4 @@ class JudgeFailed(Struct, frozen=True, tag="judge-failed"):
     calls: int = 0
 
 
-Fact = TurnRead | ProjectState | GatesRan | OldChecksRan | JudgeAnswered | JudgeFailed
+Fact = TurnRead | ProjectState | GatesRan | OldChecksRan | ChecksTried | JudgeAnswered | JudgeFailed

@@ -115,7 +115,8 @@ class GateRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     it could not run. `cached`: the result is an earlier pass on this tree. `flaky`: it failed on this tree
     and passed when it was run again. `moved`: files changed while it ran. `environment` names the Python
     environment in which it ran, and its program. `unexplained`: files outside the project that it loaded,
-    that changed since the work began, and that no record explains.
+    that changed since the work began, and that no record explains. `opened`: which of the watched files it
+    opened, relative to the project; None where none was watched.
     """
 
     gate: Gate
@@ -136,6 +137,7 @@ class GateRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     moved: bool = False
     environment: str = ""
     unexplained: tuple[str, ...] = ()
+    opened: tuple[str, ...] | None = None
 
 
 class CheckComparison(Struct, frozen=True, kw_only=True):
@@ -144,8 +146,9 @@ class CheckComparison(Struct, frozen=True, kw_only=True):
     `files` are the changed files that bear on a check. `old`: the old checks on today's code. Where that did
     not pass, `base` is the old checks on the old code, and `copy` today's checks on today's code in a copy of
     the project, which shows whether the copy can run them at all; None where there was no time. `fresh`:
-    today's checks on the old code, where it was asked whether they fail there. `unseen` says why nothing
-    could be compared, else "".
+    today's checks on the old code, where it was asked whether they fail there. `product`: the old checks in
+    the old surroundings with nothing but today's product files, where something failed at the baseline.
+    `unseen` says why nothing could be compared, else "".
     """
 
     now: GateRun
@@ -154,4 +157,20 @@ class CheckComparison(Struct, frozen=True, kw_only=True):
     base: GateRun | None = None
     copy: GateRun | None = None
     fresh: GateRun | None = None
+    product: GateRun | None = None
+    unseen: str = ""
+
+
+class CheckTrial(Struct, frozen=True, kw_only=True):
+    """Whether a gate that passed could have failed, tried in copies.
+
+    `on_base`: today's checks and surroundings with the product files of the baseline. `falsified`: the gate
+    with one expectation turned wrong, which `expectation` names ("tests/test_a.py:12"). None, or "", where
+    that was not tried; `unseen` says why, else "".
+    """
+
+    now: GateRun
+    on_base: GateRun | None = None
+    falsified: GateRun | None = None
+    expectation: str = ""
     unseen: str = ""

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.effects import Continue, JudgeCase, Rest, Ruling
 from sidecar.kernel.evidence import Evidence
-from sidecar.kernel.gate import CheckComparison, GateRun
+from sidecar.kernel.gate import CheckComparison, CheckTrial, GateRun
 from sidecar.kernel.turn import CommandRun, Turn
 
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|COOKIE", re.IGNORECASE)
@@ -106,13 +106,13 @@ def mask_gate_run(run: GateRun, mask: SecretMask) -> GateRun:
     return _mask_fields(run, mask, "output", "failures", "failing", "reason")
 
 
-def mask_comparison(seen: CheckComparison, mask: SecretMask) -> CheckComparison:
-    """Mask secrets in the runs of a comparison."""
-    old, base, copy, fresh = (
-        None if run is None else mask_gate_run(run, mask)
-        for run in (seen.old, seen.base, seen.copy, seen.fresh)
-    )
-    return replace(seen, now=mask_gate_run(seen.now, mask), old=old, base=base, copy=copy, fresh=fresh)
+T = TypeVar("T", CheckComparison, CheckTrial)
+
+
+def mask_gate_runs_in(seen: T, mask: SecretMask) -> T:
+    """Mask secrets in every run of a comparison or of a trial."""
+    runs = {name: run for name in seen.__struct_fields__ if isinstance(run := getattr(seen, name), GateRun)}
+    return replace(seen, **{name: mask_gate_run(run, mask) for name, run in runs.items()})
 
 
 def mask_texts(value: Any, mask: SecretMask) -> Any:  # noqa: ANN401 - what msgspec makes of a Struct or of JSON

@@ -20,9 +20,11 @@ from sidecar.kernel.effects import (
     Ruling,
     RunGates,
     RunOldChecks,
+    TryChecks,
 )
 from sidecar.kernel.events import (
     AgentStopped,
+    ChecksTried,
     Fact,
     GatesRan,
     JudgeAnswered,
@@ -32,7 +34,7 @@ from sidecar.kernel.events import (
     TurnRead,
 )
 from sidecar.kernel.evidence import FileDiff, IntegrityFinding, RepositoryState
-from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, Outcome
+from sidecar.kernel.gate import AvailableGates, CheckComparison, CheckTrial, Gate, Outcome
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
@@ -59,6 +61,7 @@ class World(Struct, frozen=True, kw_only=True):
     gates: tuple[Gate, ...] = ()
     findings: tuple[IntegrityFinding, ...] = ()
     comparisons: tuple[CheckComparison, ...] = ()
+    trials: tuple[CheckTrial, ...] = ()
     unseen: str = ""
     changed: tuple[str, ...] | None = ("a.py",)
     edits: tuple[FileDiff, ...] = (FileDiff(path="a.py", added=1),)
@@ -162,6 +165,8 @@ def answer(order: Effect, world: World) -> Fact:
             )
         case RunOldChecks():
             return OldChecksRan(world.comparisons)
+        case TryChecks():
+            return ChecksTried(world.trials)
         case AskJudge():
             assert world.judge is not None, "the judge was asked, and the test expected none to be"
             return world.judge

@@ -108,6 +108,15 @@ class ScriptedOldChecks:
         self.asked += [run.gate.command for run in runs]
         return self.comparisons
 
+    async def try_to_fail(
+        self,
+        base: FileBaseline,  # noqa: ARG002 - the port's
+        at: GateContext,  # noqa: ARG002 - the port's
+        runs: Sequence[GateRun],
+        seconds: float,  # noqa: ARG002 - the port's
+    ) -> tuple[CheckTrial, ...]:
+        return tuple(CheckTrial(now=run) for run in runs)
+
 
 # --- A judge that answers as told. --------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ from sidecar.kernel.gate import (
     NOTHING_EXECUTED,
     REMOTE_GATE_KINDS,
     CheckComparison,
+    CheckTrial,
     Gate,
     GateOrigin,
     GateRun,
@@ -79,6 +80,16 @@ class ScratchChecks:
         while len(self._known) > MEMORY_SIZE:
             self._known.popitem(last=False)
         return found
+
+    async def try_to_fail(
+        self,
+        base: FileBaseline,  # noqa: ARG002 - until it is built
+        at: GateContext,  # noqa: ARG002
+        runs: Sequence[GateRun],
+        seconds: float,  # noqa: ARG002
+    ) -> tuple[CheckTrial, ...]:
+        """Try in copies whether each of these gates could fail at all."""
+        return tuple(CheckTrial(now=run) for run in runs)
 
 
 def _is_complete(seen: CheckComparison) -> bool:

@@ -30,10 +30,12 @@ from sidecar.kernel.effects import (
     Ruling,
     RunGates,
     RunOldChecks,
+    TryChecks,
 )
 from sidecar.kernel.events import (
     NO_RUBRIC,
     AgentStopped,
+    ChecksTried,
     Fact,
     GatesRan,
     JudgeAnswered,
@@ -252,6 +254,8 @@ class LabelledPlay(StopPlay):
                 return GatesRan(_labelled_runs(order, self._item))
             case RunOldChecks():
                 return OldChecksRan(())  # what they showed is among the labelled findings
+            case TryChecks():
+                return ChecksTried(())
             case AskJudge():
                 return await self._asking.ask(order.case, self.asked)
 
@@ -298,6 +302,7 @@ EFFECT_ANSWERS: Final[dict[type[Effect], tuple[type[Fact], ...]]] = {
     ReadProjectState: (ProjectState,),
     RunGates: (GatesRan,),
     RunOldChecks: (OldChecksRan,),
+    TryChecks: (ChecksTried,),
     AskJudge: (JudgeAnswered, JudgeFailed),
 }
 """The facts that can answer each effect."""

@@ -25,13 +25,22 @@ from sidecar.kernel.effects import (
     Ruling,
     RunGates,
     RunOldChecks,
+    TryChecks,
 )
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.events import AgentStopped, Fact, GatesRan, JudgeFailed, OldChecksRan, TurnRead
+from sidecar.kernel.events import (
+    AgentStopped,
+    ChecksTried,
+    Fact,
+    GatesRan,
+    JudgeFailed,
+    OldChecksRan,
+    TurnRead,
+)
 from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.log import MAX_DETAIL, StopJudged
-from sidecar.kernel.masking import mask_case, mask_comparison, mask_gate_run, mask_ruling, mask_turn
+from sidecar.kernel.masking import mask_case, mask_gate_run, mask_gate_runs_in, mask_ruling, mask_turn
 from sidecar.kernel.session import Session, active_goal
 from sidecar.kernel.stop_history import TimedFact
 from sidecar.kernel.turn import Turn
@@ -218,6 +227,8 @@ class StopLoop:
                 return await self._run(order, inquiry)
             if isinstance(order, RunOldChecks):
                 return await self._compare(order, inquiry)
+            if isinstance(order, TryChecks):
+                return await self._try(order, inquiry)
             return await self._ask(order, inquiry)
 
     def _note_step(self, inquiry: Inquiry, doing: str) -> None:
@@ -247,6 +258,7 @@ class StopLoop:
             environment=stop.environment,
             since=goal.set_at if goal is not None else 0.0,
             base=goal.base if goal is not None else FileBaseline(),
+            watch=inquiry.project_state.code,
             hear=partial(self._generations.hear, stop.key),
         )
 
@@ -260,6 +272,20 @@ class StopLoop:
 
     async def _compare(self, order: RunOldChecks, inquiry: Inquiry) -> OldChecksRan:
         """Run the checks as they were on today's code, in a copy."""
+        base, site = self._copies_of(inquiry)
+        found = await self._services.old_checks.compare(base, site, order.runs, order.seconds, order.wanted)
+        mask = self._services.secrets.masker(inquiry.stop.environment)
+        return OldChecksRan(comparisons=tuple(mask_gate_runs_in(one, mask) for one in found))
+
+    async def _try(self, order: TryChecks, inquiry: Inquiry) -> ChecksTried:
+        """Try whether what passed could have failed, in copies."""
+        base, site = self._copies_of(inquiry)
+        found = await self._services.old_checks.try_to_fail(base, site, order.runs, order.seconds)
+        mask = self._services.secrets.masker(inquiry.stop.environment)
+        return ChecksTried(trials=tuple(mask_gate_runs_in(one, mask) for one in found))
+
+    def _copies_of(self, inquiry: Inquiry) -> tuple[FileBaseline, GateContext]:
+        """Return by which baseline copies are made, and where their gates run."""
         stop, goal = inquiry.stop, active_goal(inquiry.session)
         site = GateContext(
             project=stop.project,
@@ -267,10 +293,7 @@ class StopLoop:
             environment=stop.environment,
             hear=partial(self._generations.hear, stop.key),
         )
-        base = goal.base if goal is not None else FileBaseline()
-        found = await self._services.old_checks.compare(base, site, order.runs, order.seconds, order.wanted)
-        mask = self._services.secrets.masker(stop.environment)
-        return OldChecksRan(comparisons=tuple(mask_comparison(one, mask) for one in found))
+        return (goal.base if goal is not None else FileBaseline()), site
 
     async def _ask(self, order: AskJudge, inquiry: Inquiry) -> Fact:
         """Ask the judge, and store the cost whatever the outcome."""

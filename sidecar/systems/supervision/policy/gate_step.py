@@ -22,7 +22,7 @@ from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof import policy as proof
 from sidecar.kernel.effects import Effect, Inquiry, Ruling, RunGates, RunOldChecks, Wanted
 from sidecar.kernel.evidence import ClaimKind, ClaimStatus, Evidence, MissingWork, Source
-from sidecar.kernel.gate import CheckComparison, GateRun, Kind, Outcome
+from sidecar.kernel.gate import CheckComparison, CheckTrial, GateRun, Kind, Outcome
 from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.text import counted
 from sidecar.systems.supervision.policy.continuations import end_goal, send_agent_back
@@ -96,6 +96,16 @@ def handle_old_checks(
         found += proof.rate_new_checks(comparisons)
     known = replace(state, findings=(*found, *state.findings))
     inquiry = replace(inquiry, project_state=known, comparisons=comparisons)
+    return _handle_all_runs(inquiry, goal, at)
+
+
+def handle_trials(
+    inquiry: Inquiry,
+    goal: Goal,
+    trials: tuple[CheckTrial, ...],  # noqa: ARG001 - until the policy weighs them
+    at: float,
+) -> ChecksStep | UndecidedChecks:
+    """Add what trying to make the checks fail showed, and go on."""
     return _handle_all_runs(inquiry, goal, at)
 
 

@@ -17,6 +17,7 @@ from sidecar.kernel.effects import (
     RunGates,
     RunOldChecks,
     ToolCallReply,
+    TryChecks,
 )
 from sidecar.kernel.events import ToolCalled
 from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
@@ -110,6 +111,7 @@ STEP_WORDING: Final[dict[type[Effect], str]] = {
     ReadProjectState: "reading what changed",
     RunGates: "running the checks",
     RunOldChecks: "running the old checks on the new code",
+    TryChecks: "trying whether the checks could fail",
     AskJudge: "asking the judge",
 }
 """What a judging does while it carries out an effect."""

@@ -32,6 +32,7 @@ from sidecar.kernel.effects import (
     RunGates,
 )
 from sidecar.kernel.events import (
+    ChecksTried,
     Fact,
     GatesRan,
     JudgeAnswered,
@@ -98,7 +99,7 @@ def _advance(inquiry: Inquiry, fact: Fact, at: float) -> StopStep:
             return _handle_turn_read(replace(inquiry, project_state=project_state), fact.turn, at)
         case ProjectState():
             return _handle_project_state(replace(inquiry, project_state=fact), at)
-        case GatesRan() | OldChecksRan():
+        case GatesRan() | OldChecksRan() | ChecksTried():
             return _handle_checks_ran(inquiry, fact, at)
         case JudgeAnswered():
             return judge_step.apply_judgement(inquiry, fact.judgement, at)
@@ -256,7 +257,7 @@ def _judge_with_goal(inquiry: Inquiry, goal: Goal, at: float) -> StopStep:
     return _decide_after_checks(inquiry, goal, gate_step.begin_gate_checks(inquiry, goal, at), at)
 
 
-def _handle_checks_ran(inquiry: Inquiry, fact: GatesRan | OldChecksRan, at: float) -> StopStep:
+def _handle_checks_ran(inquiry: Inquiry, fact: GatesRan | OldChecksRan | ChecksTried, at: float) -> StopStep:
     goal = active_goal(inquiry.session)
     if goal is None:
         wanted = inquiry.settings.gates.without_goal or inquiry.stage == CLAIMED_STAGE
@@ -265,6 +266,8 @@ def _handle_checks_ran(inquiry: Inquiry, fact: GatesRan | OldChecksRan, at: floa
         return inquiry, Rest(reason=RestReason.SUPERSEDED)
     if isinstance(fact, GatesRan):
         checked = gate_step.handle_gate_runs(inquiry, goal, fact.runs, at)
+    elif isinstance(fact, ChecksTried):
+        checked = gate_step.handle_trials(inquiry, goal, fact.trials, at)
     else:
         checked = gate_step.handle_old_checks(inquiry, goal, fact.comparisons, at)
     return _decide_after_checks(inquiry, goal, checked, at)
