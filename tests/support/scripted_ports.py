@@ -18,7 +18,7 @@ from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import Wanted
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.evidence import FileBaseline, Judgement, ProjectChanges, RepositoryState, Verdict
-from sidecar.kernel.gate import AvailableGates, Gate
+from sidecar.kernel.gate import AvailableGates, CheckTrial, Gate
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import GateSettings
 
