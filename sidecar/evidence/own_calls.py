@@ -125,7 +125,7 @@ def _weigh_run(at: int, call: ToolCall, seen: _TurnContext) -> WeighedCall:
     )
     if repaired or is_read_only_call(call):
         return WeighedCall(at, call, stale=stale, repaired=repaired)
-    return WeighedCall(at, call, worth, stale=stale, bad=True)
+    return WeighedCall(at, call, worth, stale=stale, bad=seen.turn.current)
 
 
 def _strongest_evidence(at: int, call: ToolCall, seen: _TurnContext) -> tuple[EvidenceStrength, CallPlace]:

@@ -112,8 +112,9 @@ class Turn(Struct, frozen=True, kw_only=True):
     host's measure (see hosts.ports.Transcripts). `queued`: a human prompt waits in the host's queue.
     `native_goal` is the condition of the host's own goal while that is active. `unfinished` says why the
     host's rest is not the end of the agent's turn, "" where it is. `readable` is false where the host keeps
-    no transcript: then everything but `last_message` is unknown, not empty. `rewound` are the ids of the
-    prompts that the user went back before, the newest last.
+    no transcript: then everything but `last_message` is unknown, not empty. `current` is false where the
+    record does not hold the last message yet: then calls before it may be missing. `rewound` are the ids of
+    the prompts that the user went back before, the newest last.
 
     The session's journal adds what the host does not record: the `planned` tasks, what the agent noted as
     `stuck` (the newest first), and whether it declared the session `complete`.
@@ -137,6 +138,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     tokens: int = 0
     position: int = 0
     readable: bool = True
+    current: bool = True
     rewound: tuple[str, ...] = ()
 
     @property

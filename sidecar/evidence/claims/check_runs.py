@@ -150,6 +150,10 @@ def find_check_runs(turn: Turn, kind: Kind) -> tuple[ObservedCheckRun, ...]:
 
 def find_check_proof(turn: Turn, kind: Kind, claim: str = "") -> CheckProof:
     """Assess the turn's own runs, newest first, for `claim`, the sentence that asserts the check's result."""
+    if not turn.current:
+        return CheckProof(
+            status=ClaimStatus.UNKNOWN, because="the host has not recorded the end of this turn"
+        )
     changed = edit_places(turn)
     word = CHECK_RUN_NAMES.get(kind, "check")
     lacking: CheckProof | None = None

@@ -87,6 +87,7 @@ def is_turn_fully_known(turn: Turn) -> bool:
     opaque = (ToolAction.DELEGATE, ToolAction.OTHER)
     return (
         turn.readable
+        and turn.current
         and len(turn.calls) < KNOWN_CALLS_LIMIT
         and not any(call.doing in opaque or call.outcome is CallOutcome.PENDING for call in turn.calls)
     )

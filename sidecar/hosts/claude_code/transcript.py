@@ -1,8 +1,8 @@
 """Reads turns from the transcript that Claude Code writes for a session.
 
-The host may write the last lines some 70 ms after it reported the stop, so a read waits until the reported
-message is there, at most PAUSE times PAUSES. A session may have no transcript at all; that is waited for only
-once.
+The host may write the last lines some 70 ms after it reported the stop (1.5 s on a busy machine), so a read
+waits until the reported message is there, at most PAUSE times PAUSES. What is read without it is not the end
+of the turn, and says so. A session may have no transcript at all; that is waited for only once.
 
 Only one reader works on a transcript at a time: it takes the remembered state out, and puts it back when it
 is done. A reader that is cancelled in between leaves nothing behind, and the next one starts anew.
@@ -166,7 +166,7 @@ def _find_last_prompt(data: bytes, start: int, begin: int, end: int) -> int:
 
 PAUSE: Final = 0.02
 """Seconds between two reads of a transcript that lags behind."""
-PAUSES: Final = 50
+PAUSES: Final = 150
 SESSIONS: Final = 32
 """Transcripts that are remembered: those read last."""
 SMALL: Final = 256 * 1024
@@ -196,6 +196,7 @@ class ClaudeTranscripts:
             last_message=said or turn.last_message,
             # A message that is not written yet must not get the id of the one before it.
             last_message_id=turn.last_message_id if current else "",
+            current=current,
         )
 
     def size(self, path: str) -> int:

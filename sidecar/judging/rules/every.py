@@ -5,7 +5,7 @@
   makes a suspicion, which is left to a judge.
 - A sign of a legitimate stop turns a certainty into a suspicion, except a failure that a call of a known kind
   shows; one that is certain ends a suspicion.
-- If the host keeps no transcript, or the turn is not in English, nothing is certain.
+- If the host keeps no transcript or is late with it, or the turn is not in English, nothing is certain.
 - A rule set to "ask" is never certain; a rule set to "off" never fires.
 """
 
@@ -77,6 +77,8 @@ def apply_stop_rules(turn: Turn, rules: RuleSettings, *, goal: bool) -> RuleAsse
     else:
         found = [*find_unread_suspicions(look)]
     switched = [each for finding in found if (each := _apply_switch(finding, rules, sign)) is not None]
+    if not turn.current:
+        switched = [replace(finding, certain=False) for finding in switched]
     return RuleAssessment(
         findings=tuple(sorted(switched, key=lambda finding: not finding.certain)), legitimate=sign
     )

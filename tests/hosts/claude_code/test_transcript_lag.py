@@ -27,6 +27,7 @@ async def test_a_message_that_comes_late_is_waited_for(transcript: Transcript) -
     turn = await ClaudeTranscripts(pauses).read(stop(transcript.path, "Done."), 0)
     assert (turn.last_message, turn.last_message_id, pauses.count) == ("Done.", "msg-2", 3)
     assert len(turn.calls) == 1
+    assert turn.current
     assert turn.position == transcript.path.stat().st_size
 
 
@@ -39,7 +40,8 @@ async def test_a_message_that_never_comes_is_the_one_that_was_told_and_has_no_id
     turn = await ClaudeTranscripts(pauses).read(stop(transcript.path, "Done."), 0)
     assert (turn.last_message, turn.last_message_id) == ("Done.", "")
     assert turn.readable
-    assert pauses.count * module.PAUSE == pytest.approx(1.0)
+    assert not turn.current
+    assert pauses.count * module.PAUSE == pytest.approx(3.0)
 
 
 async def test_the_same_words_again_are_waited_for_and_not_taken_for_the_message_before(

@@ -8,11 +8,15 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecar.evidence.claims.ledger import build_claim_ledger
+from sidecar.evidence.ledger import gather_evidence
 from sidecar.judging.rules.every import STOP_RULES, apply_stop_rules
+from sidecar.kernel.events import ProjectState
+from sidecar.kernel.evidence import ClaimStatus
 from sidecar.kernel.settings import RuleSettings
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
 from sidecar.systems.supervision.messages import FEEDBACK_KINDS
-from support.cases import edited, ran, todos, turn
+from support.cases import RUBRIC, TREE, edited, ran, todos, turn
 from support.endings import CHECKED, EDITED, FAILED, FOUND, Calls, weighed
 from support.table import over_table
 
@@ -61,6 +65,19 @@ def test_with_a_goal_an_offer_is_no_end() -> None:
     (prompt, message, calls) = next(row[1:] for row in LEGITIMATE if row[0] == "done-and-offer")
     found = weighed(prompt, message, calls, goal=True).legitimate
     assert found is None or found.kind != "done-and-offer"
+
+
+def test_a_record_without_its_end_makes_no_failure_certain() -> None:
+    """The run that repaired it may be among the lines that the host has yet to write."""
+    red, message = ran("pytest -q", 1, output="1 failed in 0.1s"), "Fixed it. All tests pass."
+    for current in (True, False):
+        seen = turn(edited(), red, message=message, current=current)
+        found = apply_stop_rules(seen, RuleSettings(), goal=False).findings
+        claims = build_claim_ledger(seen, (), (), ProjectState(tree=TREE, rubric=RUBRIC))
+        facts = gather_evidence(seen, (), ProjectState(tree=TREE, rubric=RUBRIC)).evidence
+        assert any(one.certain for one in found) is current
+        assert (claims[0].status is ClaimStatus.CONTRADICTED) is current
+        assert any(fact.bad for fact in facts) is current
 
 
 def test_work_that_is_done_and_checked_is_nothing_to_remark_on() -> None:
