@@ -1,6 +1,6 @@
-"""Calls back after something in a folder may have changed. The only module that uses watchdog.
+"""Calls back after something in a folder may have changed, and tells which files were opened meanwhile.
 
-Rules of this module:
+The only module that uses watchdog. Rules for changes:
 
 - System events make it fast, polling makes it reliable: events are lost silently (a full queue, a network
   folder, a limit), so folders are compared every `look_s` seconds whatever events came.
@@ -17,6 +17,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -190,13 +191,9 @@ class ChangeListener:
 
     def _scheduled(self, place: WatchedFolder) -> ObservedWatch:
         from watchdog import events  # noqa: PLC0415 - 80 ms
-        from watchdog.observers import Observer  # noqa: PLC0415 - as above
 
         if self._observer is None:
-            observer = Observer()
-            observer.daemon = True
-            observer.start()
-            self._observer = observer
+            self._observer = _start_observer()
         handler = events.FileSystemEventHandler()
         handler.on_any_event = lambda event: self.hear(place, event)  # type: ignore[method-assign]
         changes: list[type[FileSystemEvent]] = [
@@ -214,6 +211,15 @@ class ChangeListener:
         self.stirred.set()
 
 
+def _start_observer() -> BaseObserver:
+    from watchdog.observers import Observer  # noqa: PLC0415 - 80 ms
+
+    observer = Observer()
+    observer.daemon = True
+    observer.start()
+    return observer
+
+
 def _nearest_existing_folder(folder: Path) -> WatchedFolder | None:
     """The folder itself or its nearest existing ancestor, with links resolved."""
     for path in (folder, *folder.parents):
@@ -225,3 +231,78 @@ def _nearest_existing_folder(folder: Path) -> WatchedFolder | None:
         if real.is_dir():
             return WatchedFolder(str(real), found.st_dev, found.st_ino)
     return None
+
+
+# --- what is opened -----------------------------------------------------------------------------------------
+
+
+OPENED_FOLDERS: Final = 64
+"""Folders in which it is heard what is opened; each takes a thread."""
+FLUSH_S: Final = 2.0
+"""Seconds within which the system must have told everything that was opened."""
+BELL: Final = Path(__file__).resolve()
+"""A file that we open: the system tells that after all that was opened before."""
+BYTECODE_FOLDER: Final = "__pycache__"
+
+
+class OpenedFiles:
+    """Hears which of some files any process opens, from `begin` to `end`. Linux only.
+
+    Python may read a module from the bytecode beside it: that counts as the module. Nothing raises.
+    """
+
+    def __init__(self, files: Collection[Path]) -> None:
+        """Hear of these files, whether they or links to them are opened."""
+        self._files = {file.resolve(): file for file in files}
+        self._heard: set[Path] = set()
+        self._stirred, self._rung = threading.Event(), threading.Event()
+        self._observer: BaseObserver | None = None
+
+    def begin(self) -> None:
+        """Begin to hear, where the system can tell."""
+        folders = {file.parent for file in self._files}
+        folders |= {bytes_ for folder in folders if (bytes_ := folder / BYTECODE_FOLDER).is_dir()}
+        if not folders or len(folders) > OPENED_FOLDERS or sys.platform != "linux":
+            return
+        from watchdog import events  # noqa: PLC0415 - 80 ms
+
+        handler = events.FileSystemEventHandler()
+        handler.on_opened = self._hear  # type: ignore[method-assign]
+        try:
+            self._observer = _start_observer()
+            for folder in (*folders, BELL.parent):
+                self._observer.schedule(handler, str(folder), event_filter=[events.FileOpenedEvent])
+        except Exception as error:  # noqa: BLE001 - whatever the system or the library says, nobody can tell then
+            log.debug("what is opened is not heard of: %s", error)
+            self.close()
+
+    def end(self) -> frozenset[Path] | None:
+        """Return which of the files were opened; None where nobody can tell."""
+        if self._observer is None:
+            return None
+        until = monotonic() + FLUSH_S
+        self._rung.clear()
+        BELL.read_bytes()
+        if not self._rung.wait(FLUSH_S):
+            return None
+        while monotonic() < until:  # each folder has a thread of its own
+            self._stirred.clear()
+            if not self._stirred.wait(SETTLE_S):
+                break
+        return frozenset(file for real, file in self._files.items() if real in self._heard)
+
+    def close(self) -> None:
+        """Stop hearing."""
+        if self._observer is not None:
+            self._observer.stop()
+            self._observer.join(CLOSING_S)
+            self._observer = None
+
+    def _hear(self, event: FileSystemEvent) -> None:
+        path = Path(os.fsdecode(event.src_path))
+        if path.parent.name == BYTECODE_FOLDER:
+            path = path.parent.with_name(f"{path.name.partition('.')[0]}.py")
+        self._heard.add(path)
+        if path == BELL:
+            self._rung.set()
+        self._stirred.set()

@@ -110,7 +110,7 @@ class _Batch:
 
     async def _one(self, key: Circumstances | None, gate: Gate) -> GateRun:
         """Reuse a gate's pass, else run the gate in the time that waiting has left."""
-        if key and (known := self._gates.memory.recall(key, gate)):
+        if key and (known := self._gates.memory.recall(key, gate, self._at.watch)):
             return known
         left = self.limit(gate) - (self._begun - self._asked)
         run = await self._tried(gate, left) if left > 0 else await self.late(gate)
@@ -147,7 +147,7 @@ class _Batch:
             runs = [await self._repeated_in_copy(one) for one in ended]
         for one, run in zip(ended, runs, strict=True):
             if one.passed_now and one.key and one.key == await self._gates.circumstances(run.gate, self._at):
-                self._gates.memory.keep(one.key, run)
+                self._gates.memory.keep(one.key, run, self._at.watch)
         return runs
 
     async def _was_touched(self, since: float) -> bool:

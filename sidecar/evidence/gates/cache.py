@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
@@ -91,16 +91,18 @@ class GateMemory:
 
     def __init__(self, size: int = MEMORY_SIZE) -> None:
         self._size = size
-        self._passes: OrderedDict[Circumstances, GateRun] = OrderedDict()
+        self._passes: OrderedDict[Circumstances, tuple[GateRun, frozenset[str]]] = OrderedDict()
         self._failures: OrderedDict[Circumstances, None] = OrderedDict()
         self._flaky: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
-    def recall(self, at: Circumstances, gate: Gate) -> GateRun | None:
-        """Return an earlier pass, marked as cached; None where there is none."""
-        if at not in self._passes:
+    def recall(self, at: Circumstances, gate: Gate, watch: Sequence[str] = ()) -> GateRun | None:
+        """Return an earlier pass, marked as cached; None where none told of all these files."""
+        run, watched = self._passes.get(at, (None, frozenset[str]()))
+        if run is None or not watched.issuperset(watch):
             return None
         self._passes.move_to_end(at)
-        return replace(self._passes[at], gate=gate, cached=True)
+        opened = tuple(path for path in run.opened or () if path in watch)
+        return replace(run, gate=gate, cached=True, opened=None if run.opened is None else opened)
 
     def weigh(self, at: Circumstances, run: GateRun) -> GateRun:
         """Remember a failure, and mark a pass as flaky if it failed before under the same circumstances."""
@@ -118,10 +120,10 @@ class GateMemory:
         """Whether this gate failed and passed on one tree, whichever that was."""
         return (project, gate.folder, gate.command) in self._flaky
 
-    def keep(self, at: Circumstances, run: GateRun) -> None:
-        """Remember a pass, unless it is flaky, cached, or files changed during the run."""
+    def keep(self, at: Circumstances, run: GateRun, watch: Sequence[str] = ()) -> None:
+        """Remember a pass that told of these files, unless it is flaky, cached, or files moved."""
         if at.tree and run.outcome is Outcome.PASSED and not (run.flaky or run.moved or run.cached):
-            self._keep(self._passes, at, run)
+            self._keep(self._passes, at, (run, frozenset(watch)))
 
     def _keep(self, kept: OrderedDict[K, T], at: K, value: T) -> None:
         kept[at] = value

@@ -78,6 +78,19 @@ def find_other_copy(written: Path, folder: Path, project: Path) -> str:
     return ""
 
 
+def find_loaded_copies(written: Path, files: Iterable[Path]) -> Iterator[Path]:
+    """Yield those of these files of which a copy with the same content was imported, as from an install."""
+    loaded: dict[tuple[str, ...], Path] = {}
+    for name, origin in _origins(written):
+        place = Path(origin)
+        depth = name.count(".") + 1 + (place.name == "__init__.py")
+        loaded[place.parts[-depth:]] = place
+    for file in files:
+        copies = (place for tail, place in loaded.items() if file.parts[-len(tail) :] == tail)
+        if any(_content(place) == _content(file) for place in copies):
+            yield file
+
+
 def _is_copy(file: Path, top: Path) -> bool:
     """Whether a Python module came from outside the project, or from where installers copy to."""
     if file.suffix != ".py":

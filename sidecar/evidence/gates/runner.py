@@ -6,6 +6,8 @@ Rules for a single run:
   mark an agent session.
 - Reports are written to a temporary folder; no file of ours is written into the project.
 - If a tool does not know the flags that request a report, it is run again without them.
+- Of watched files it tells which any process opened while the command ran. Gates that run in parallel each
+  tell what all of them opened.
 - A folder outside the project is refused, because a configuration file in the repository can name it.
 
 Rules for the outcome:
@@ -34,6 +36,7 @@ from sidecar.evidence.gates.origins import (
     IMPORT_FAILED,
     NAMED_CHANGES,
     find_changed_surroundings,
+    find_loaded_copies,
     find_other_copy,
     find_unexplained_changes,
     with_origins_plugin,
@@ -47,6 +50,7 @@ from sidecar.platform import processes
 from sidecar.platform.environments import PythonMissingError, folders_up_to_project, with_project_python
 from sidecar.platform.files import scratch_folder
 from sidecar.platform.processes import ProcessResult
+from sidecar.platform.watching import OpenedFiles
 
 OUTPUT_LIMIT: Final = 1 << 18
 """Bytes of output kept while a gate runs; they must contain the summary."""
@@ -59,6 +63,7 @@ class _RunPlace(Struct, frozen=True, kw_only=True):
     scratch: Path
     environment: Mapping[str, str]
     until: float
+    watch: Mapping[Path, str]
     whole: bool = False
     hear: Callable[[str], None] | None = None
 
@@ -80,6 +85,7 @@ async def run_gate_once(gate: Gate, at: GateContext, seconds: float) -> GateRun:
                 scratch=scratch,
                 environment=environment,
                 until=until,
+                watch={Path(at.project, path): path for path in at.watch},
                 whole=at.whole,
                 hear=at.hear,
             )
@@ -115,6 +121,10 @@ async def _run_with_origins(blank: GateRun, line: str, place: _RunPlace, at: Gat
             return run
         project = Path(at.project)
         other = await asyncio.to_thread(find_other_copy, written, place.folder, project)
+        if run.opened is not None:
+            copied = await asyncio.to_thread(find_loaded_copies, written, place.watch.keys())
+            names = {*run.opened, *(place.watch[file] for file in copied)}
+            run = replace(run, opened=tuple(name for name in at.watch if name in names))
         if at.since and run.outcome is Outcome.PASSED:
             found = await asyncio.to_thread(_unexplained_changes, line, place, written, at)
             run = replace(run, unexplained=found)
@@ -135,10 +145,18 @@ def _unexplained_changes(line: str, place: _RunPlace, written: Path, at: GateCon
 async def _run_with_report(blank: GateRun, line: str, place: _RunPlace) -> GateRun:
     """Run the line with flags that request a report, and without them if its tool rejects them."""
     order = await asyncio.to_thread(tools.add_report_flags, line, place.folder, place.scratch)
-    done, written = await _run_line(order, place)
-    if order.line != line and tool_refused_flags(done, order, written):
-        order = replace(order, line=line)
+    files = OpenedFiles(place.watch.keys())
+    await asyncio.to_thread(files.begin)
+    try:
         done, written = await _run_line(order, place)
+        if order.line != line and tool_refused_flags(done, order, written):
+            order = replace(order, line=line)
+            done, written = await _run_line(order, place)
+        opened = await asyncio.to_thread(files.end)
+    finally:
+        files.close()
+    if opened is not None:
+        blank = replace(blank, opened=tuple(name for file, name in place.watch.items() if file in opened))
     # In a thread, because a report may have many megabytes.
     run = await asyncio.to_thread(complete_gate_run, blank, done, order, written)
     return run if place.whole else replace(run, output=run.output[-text.OUTPUT_TAIL :])
