@@ -34,6 +34,7 @@ class CheckFiles(Struct, frozen=True, forbid_unknown_fields=True):
     names: tuple[str, ...]
     shadows: str
     code: str
+    families: tuple[str, ...]
     inline: tuple[tuple[str, str], ...]
     manifests: str
     dependency: str
@@ -65,6 +66,17 @@ def bears_on_checks(path: str) -> bool:
 def is_installed(path: str) -> bool:
     """Whether a path is where an installer keeps programs and packages."""
     return not installed_folders().isdisjoint(path.split("/")[:-1])
+
+
+@cache
+def _families() -> dict[str, str]:
+    families = load_data("check_files", CheckFiles).families
+    return {ending: family for family in families for ending in family.split()}
+
+
+def language_family(path: str) -> str:
+    """Return the languages that are checked together with that of a program file; "" for any other file."""
+    return _families().get(path.rpartition("/")[2].rpartition(".")[2].lower(), "")
 
 
 def is_ci_setting(path: str) -> bool:

@@ -45,6 +45,7 @@ class ProjectStateReader:
         # A waiting sidecar does without these.
         from sidecar.evidence.claims.utterances import claimed_files  # noqa: PLC0415 - see above
         from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks  # noqa: PLC0415 - see above
+        from sidecar.evidence.proof.opened import find_product_code  # noqa: PLC0415 - see above
 
         services, at = self._services, (stop.project, stop.environment)
         base = goal.base if goal is not None else await self._bases.of_turn(stop.key)
@@ -72,6 +73,7 @@ class ProjectStateReader:
             findings=tuple(_mask_finding(finding, mask) for finding in found),
             repository=repository,
             edits=edits,
+            code=tuple(path for path in find_product_code(changes.files) if path == escape_unencodable(path)),
             absent=tuple(path for path in missing if _is_surely_absent(path, changed)),
             unchanged=tuple(path for path in followed if repository and _is_surely_unchanged(path, changed)),
             present=tuple(path for path in named if path not in missing and not path.startswith(("/", ".."))),
