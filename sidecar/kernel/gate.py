@@ -67,6 +67,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     for it (the script in a package.json), so that approving the gate approves that too. `python`: the folder
     of the Python environment in which it runs, or its Python, relative to the project; "" for the one that is
     found there. `approved`: the user approved exactly this; `changed`: not this, but what it was before.
+    `lent`: it counts as approved for this stop, because the agent ran it.
     """
 
     id: str
@@ -84,6 +85,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     python: str = ""
     approved: bool = False
     changed: bool = False
+    lent: bool = False
 
 
 class AvailableGates(Struct, frozen=True):

@@ -61,7 +61,7 @@ class Goal(Struct, frozen=True, kw_only=True):
     `lifetime` counts delivered continuations and survives a resume. `unjudged` is the reason why the last
     stop could not be judged, empty when it was. `prompt_id` is the host's id of the prompt that set it, empty
     where none did. `asked_to_run` lists required gates that the agent was asked
-    once to make runnable.
+    once to make runnable. `gates` are the digests of the gates that the project had when it was set.
     """
 
     id: str
@@ -80,6 +80,7 @@ class Goal(Struct, frozen=True, kw_only=True):
     asked_about: tuple[str, ...] = ()
     base: FileBaseline = FileBaseline()
     baseline: tuple[GateBaseline, ...] = ()
+    gates: tuple[str, ...] = ()
 
 
 # --- Cost of judging ----------------------------------------------------------------------------------------

@@ -16,10 +16,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.gates import policy as gates
+from sidecar.evidence.gates.approvals import gate_digest
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import NO_RUBRIC, AgentStopped, HostEvent, ProjectState
 from sidecar.kernel.evidence import FileBaseline, FileDiff, IntegrityFinding, ProjectChanges
+from sidecar.kernel.gate import AvailableGates
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Session, SessionKey, active_goal
@@ -185,10 +187,14 @@ class Baselines:
         goal = self._goal(event.key)
         if goal is None or goal.base != FileBaseline() or not event.environment:
             return
-        base = await self._keep(event.project, event.environment)
-        self._save(event.key, goal.id, lambda now: replace(now, base=base))
+        base, catalog = await asyncio.gather(
+            self._keep(event.project, event.environment),
+            self._services.catalog.list(event.project, event.environment),
+        )
+        defined = tuple(map(gate_digest, catalog.gates))
+        self._save(event.key, goal.id, lambda now: replace(now, base=base, gates=defined))
         if base.tree:
-            work = self._baseline(event, replace(goal, base=base))
+            work = self._baseline(event, replace(goal, base=base), catalog)
             self._baselines[event.key] = asyncio.create_task(work)
 
     def rest(self, key: SessionKey) -> None:
@@ -215,9 +221,8 @@ class Baselines:
         except TimeoutError:
             return BASELINE_TOO_SLOW
 
-    async def _baseline(self, event: HostEvent, goal: Goal) -> None:
+    async def _baseline(self, event: HostEvent, goal: Goal, catalog: AvailableGates) -> None:
         services, tree = self._services, goal.base.tree
-        catalog = await services.catalog.list(event.project, event.environment)
         advice = gates.advisory_gates(goal, ProjectState(tree=tree, rubric=NO_RUBRIC, catalog=catalog))
         if not advice:
             return

