@@ -216,7 +216,7 @@ class OldChecks(Protocol):
     ) -> tuple[CheckComparison, ...]:
         """Compare each of these runs, which passed, with its check as it was; empty where none changed.
 
-        `wanted`: what they are tried for on the old code. All together take at most `seconds`. Never raises;
+        `wanted`: what else they are to show. All together take at most `seconds`. Never raises;
         cancelling kills running commands.
         """
 

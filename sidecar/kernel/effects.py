@@ -35,19 +35,18 @@ class RunGates(Struct, frozen=True):
 
 
 class Wanted(StrEnum):
-    """What a goal asks for, by which checks are run on the old code, too."""
+    """What is asked of the code and the checks of the baseline."""
 
     NOTHING = "nothing"
-    REPAIR = "repair"
-    """Something must have failed there: the checks as they were, and as they are."""
-    ADDITION = "addition"
-    """Where checks changed, those of today: new ones are to fail there."""
+    """Only whether a check was weakened."""
+    PROOF = "proof"
+    """Also whether something was done: what failed there and passes now, by whose change."""
 
 
 class RunOldChecks(Struct, frozen=True):
     """Run the checks of these gates, which passed, as they were at the baseline, within `seconds`.
 
-    `wanted`: what the goal asks the old code to be tried for.
+    `wanted`: what else they are to show.
     """
 
     runs: tuple[GateRun, ...]

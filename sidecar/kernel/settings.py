@@ -124,14 +124,15 @@ GATE_SECONDS = Annotated[int, Meta(ge=1, le=800)]
 class GateSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How gates are chosen and run.
 
-    `seconds` is the deadline of one required gate, `advisory_seconds` of an advisory one. `detect`: whether
-    gates are detected from the project's files. `without_goal`: whether configured required gates run at
-    stops without a goal. `pr`, `ci`: whether the pull request and its checks are queried (through gh or
-    glab).
+    `seconds` is the deadline of one required gate, `advisory_seconds` of an advisory one. A gate that took no
+    longer than `trial_seconds` is tried, before it decides, whether it could fail. `detect`: whether gates
+    are detected from the project's files. `without_goal`: whether configured required gates run at stops
+    without a goal. `pr`, `ci`: whether the pull request and its checks are queried (through gh or glab).
     """
 
     seconds: GATE_SECONDS = 600
     advisory_seconds: GATE_SECONDS = 120
+    trial_seconds: Annotated[int, Meta(ge=0, le=800)] = 60
     detect: bool = True
     without_goal: bool = False
     pr: bool = False

@@ -148,10 +148,11 @@ async def test_the_users_values_win_over_the_projects(place: Place) -> None:
 
 
 async def test_whether_stops_without_a_goal_are_looked_at_is_the_users_to_say(place: Place) -> None:
-    place.theirs.write_text("[gates]\nwithout_goal = true\n")
+    place.theirs.write_text("[gates]\nwithout_goal = true\ntrial_seconds = 0\n")
     catalog = await place.list()
-    assert not catalog.settings.without_goal
+    assert (catalog.settings.without_goal, catalog.settings.trial_seconds) == (False, 60)
     assert catalog.problems == (
+        f"{place.theirs}:3: gates.trial_seconds: only the user's own file may say this; it is ignored",
         f"{place.theirs}:2: gates.without_goal: only the user's own file may say this; it is ignored",
     )
 

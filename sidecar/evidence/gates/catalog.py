@@ -47,8 +47,8 @@ NAMEABLE_GATE_KINDS: Final = {kind.value: kind for kind in Kind if kind not in (
 """Kinds that a file may name. The ID of a new gate may name one too: `lint:web`."""
 USER_FILE: Final = "your config.toml"
 WAIT_SETTINGS: Final = frozenset(("seconds", "advisory_seconds"))
-USER_ONLY_SETTING: Final = "without_goal"
-"""Only the user may decide whether stops without a goal are judged."""
+USER_ONLY_SETTINGS: Final = frozenset(("without_goal", "trial_seconds"))
+"""Only the user may decide whether stops without a goal are judged, and which checks are tried."""
 COPIED_GATE_FIELDS: Final = ("kind", "folder", "python", "required", "seconds", "counts", "alone", "least")
 """Values that are copied unchanged from a file to a gate."""
 
@@ -93,17 +93,18 @@ def limit_project_waits(
 
 def gate_settings_in_force(user: GateFileSettings, project: GateFileSettings) -> GateSettings:
     """Take each value of `[gates]` from the user's file, else the project's file, else the default."""
-    theirs = project.said - {USER_ONLY_SETTING}
+    theirs = project.said - USER_ONLY_SETTINGS
     words = {**dict.fromkeys(theirs, project.gates), **dict.fromkeys(user.said, user.gates)}
     return replace(GateSettings(), **{name: getattr(gates, name) for name, gates in words.items()})
 
 
 def find_forbidden_settings(project: GateFileSettings) -> tuple[str, ...]:
     """Report settings that the project's file must not contain."""
-    if USER_ONLY_SETTING not in project.said:
-        return ()
-    place = project.file.place(("gates", USER_ONLY_SETTING))
-    return (f"{place}: gates.{USER_ONLY_SETTING}: only the user's own file may say this; it is ignored",)
+    why = "only the user's own file may say this; it is ignored"
+    return tuple(
+        f"{project.file.place(('gates', name))}: gates.{name}: {why}"
+        for name in sorted(USER_ONLY_SETTINGS & project.said)
+    )
 
 
 def merge_gates(detected: Sequence[Gate], user: GateFileSettings, project: GateFileSettings) -> MergedGates:

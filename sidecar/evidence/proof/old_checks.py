@@ -113,7 +113,7 @@ class _Comparing:
         files, old = await self._run_in_copy(CopyVersion.OLD_CHECKS, runs)
         if isinstance(old, str):
             return tuple(CheckComparison(now=run, unseen=old) for run in runs)
-        if not files and wanted is not Wanted.REPAIR:
+        if not files and wanted is not Wanted.PROOF:
             return ()
         old = old or list(runs)  # no check changed
         found = {

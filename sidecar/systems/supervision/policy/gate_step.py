@@ -74,8 +74,8 @@ def _compare_with_old_checks(inquiry: Inquiry, goal: Goal, at: float) -> ChecksS
     """Run the old checks of what passed, where a check changed, or where a repair is to be shown."""
     passed = tuple(run for run in inquiry.runs if gates.bears_on_goal(run) and run.outcome is Outcome.PASSED)
     asked = gates.proof_asked_for(goal, inquiry.project_state)
-    wanted = Wanted.ADDITION if asked is None else Wanted.REPAIR if asked.repairs else Wanted.NOTHING
-    if passed and (inquiry.project_state.checks_changed or wanted is Wanted.REPAIR):
+    wanted = Wanted.PROOF if asked is None or asked.repairs else Wanted.NOTHING
+    if passed and (inquiry.project_state.checks_changed or (asked is not None and asked.repairs)):
         seconds = inquiry.project_state.catalog.settings.seconds
         return replace(inquiry, stage=OLD_CHECKS_STAGE), RunOldChecks(passed, seconds, wanted)
     return _handle_all_runs(inquiry, goal, at)
