@@ -167,7 +167,8 @@ class ProjectState(Struct, frozen=True, kw_only=True, tag="project-state"):
     message names in a claim, `absent` do not exist, `present` do, and `unchanged` are followed by git and as
     they were at the baseline. `findings` are the changes to the checks themselves. `edits` are the changed
     files as diffs. `code` are the changed files that hold code of the product, which a check ought to open;
-    `untouched` is what the goal names and no changed line, name or file has.
+    `untouched` is what the goal names and no changed line, name or file has, and what a new function takes
+    and never reads.
     """
 
     tree: str

@@ -60,8 +60,11 @@ class ProjectStateReader:
         missing = [path for path in nowhere if path not in followed]
         tree = changes.tree or await services.workspace.fingerprint(*at)
         mask = services.secrets.masker(stop.environment)
-        found, edits = await asyncio.gather(  # seconds for a large change
-            asyncio.to_thread(_product_findings, changes), asyncio.to_thread(_masked_edits, changes, mask)
+        names = (*(repository.tags or ()), *(repository.branches or ())) if repository else ()
+        found, edits, untouched = await asyncio.gather(  # seconds for a large change
+            asyncio.to_thread(_product_findings, changes),
+            asyncio.to_thread(_masked_edits, changes, mask),
+            asyncio.to_thread(_untouched_parts, goal, changes, catalog, names),
         )
         return ProjectState(
             tree=tree,
@@ -76,6 +79,7 @@ class ProjectStateReader:
             repository=repository,
             edits=edits,
             code=tuple(path for path in find_product_code(changes.files) if path == escape_unencodable(path)),
+            untouched=untouched,
             absent=tuple(path for path in missing if _is_surely_absent(path, changed)),
             unchanged=tuple(path for path in followed if repository and _is_surely_unchanged(path, changed)),
             present=tuple(path for path in named if path not in missing and not path.startswith(("/", ".."))),
@@ -100,6 +104,18 @@ def _product_findings(changes: ProjectChanges) -> tuple[IntegrityFinding, ...]:
     from sidecar.evidence.proof.check_files import find_product_marks  # noqa: PLC0415 - a cold start does without
 
     return find_product_marks(changes.files)
+
+
+def _untouched_parts(
+    goal: Goal | None, changes: ProjectChanges, catalog: AvailableGates, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    from sidecar.evidence.proof.untouched import find_unread_inputs, find_untouched  # noqa: PLC0415 - as above
+
+    if goal is None or changes.unseen:
+        return ()
+    checks = (*goal.checks, *(gate.command for gate in catalog.gates))
+    unread = (f"{found}, which nothing in it reads" for found in find_unread_inputs(changes.files))
+    return (*find_untouched(goal.condition, changes.files, checks, names), *unread)
 
 
 def _masked_edits(changes: ProjectChanges, mask: SecretMask) -> tuple[FileDiff, ...]:

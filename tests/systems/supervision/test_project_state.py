@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.evidence import FileChange, ProjectChanges
+from sidecar.kernel.evidence import FileChange, ProjectChanges, RepositoryState
+from sidecar.kernel.gate import Gate
 from sidecar.systems.supervision.project_state import Baselines, ProjectStateReader
 from support.cases import goal, stopped
 from support.fakes import Fakes
 
 
-async def state_of(fakes: Fakes, *files: FileChange, condition: str = "it works") -> ProjectState:
-    fakes.workspace.changes = ProjectChanges(files=files)
+async def state_of(
+    fakes: Fakes, *files: FileChange, condition: str = "it works", unseen: str = ""
+) -> ProjectState:
+    fakes.workspace.changes = ProjectChanges(files=files, unseen=unseen)
     base = await fakes.workspace.remember("/p", {})
     reader = ProjectStateReader(fakes.services, Baselines(fakes.services))
     return await reader.look(stopped(), goal(condition, base=base), "")
@@ -20,3 +23,14 @@ async def test_changed_code_of_the_product_is_named_and_odd_names_are_left_out(f
     changed = ("api/cart.py", "tests/test_cart.py", "README.md", "odd_\udcff.py")
     seen = await state_of(fakes, *(FileChange(path=path, before="a\n", after="b\n") for path in changed))
     assert seen.code == ("api/cart.py",)
+
+
+async def test_parts_of_the_goal_that_nothing_touches_are_named(fakes: Fakes) -> None:
+    fakes.catalog.gates = (Gate(id="tests", command="./run --all-parts", why=""),)
+    fakes.workspace.known = RepositoryState(tags=("v1.0",), branches=("old_api",))
+    change = FileChange(path="cart.py", before="", after="def total(items, vat):\n    return sum(items)\n")
+    seen = await state_of(
+        fakes, change, condition="total() takes `vat` and --net since v1.0; --all-parts pass"
+    )
+    assert seen.untouched == ("--net", "total(vat), which nothing in it reads")
+    assert (await state_of(fakes, change, condition="add --net", unseen="too many files")).untouched == ()
