@@ -69,6 +69,7 @@ class ToolOutput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     total: Words = ()
     failing: Words = ()
     failed: dict[Kind, Words] = {}
+    replayed: Words = ()
 
 
 class ToolWatch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,6 +96,7 @@ class Tool(Options, frozen=True, kw_only=True):
     language: str = ""
     package: str = ""
     version: Words = ()
+    up_to_date: str = ""
     gate: ToolGate | None = None
     watch: ToolWatch | None = None
     report: ReportRequest | None = None

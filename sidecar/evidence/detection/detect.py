@@ -23,6 +23,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from sidecar.evidence.commands.kinds import command
 from sidecar.evidence.detection import javascript, languages, python, recipes
 from sidecar.evidence.detection.folder import (
     DetectedGate,
@@ -31,7 +32,13 @@ from sidecar.evidence.detection.folder import (
     is_skipped_folder,
     list_folder_entries,
 )
+from sidecar.evidence.detection.started import (
+    StartedCommand,
+    list_started_commands,
+    scripts_called_here,
+)
 from sidecar.kernel.gate import Gate, GateOrigin, Kind
+from sidecar.platform.shell.line import parse_simple_commands
 
 # --- package roots: the project itself, then the folders below it with their own manifest -------------------
 # A folder with its own Git repository is not part of the project. Links to folders are not followed, so the
@@ -167,14 +174,49 @@ def detect_gates(project: Path, environment: Mapping[str, str]) -> tuple[Gate, .
     return tuple(_build_gates(offers))
 
 
-def _find_offers(root: PackageRoot) -> Iterator[_Offer]:
-    """Yield the offers of a root; a recipe is left out if its kind already has an offer that is not weak."""
+def _find_offers(root: PackageRoot) -> list[_Offer]:
+    """Return the offers of a root, without tests that a script or recipe runs together with others.
+
+    A recipe that runs no more is left out if its kind already has an offer that is not weak.
+    """
+    offers = [_Offer(ecosystem, found) for ecosystem in ECOSYSTEMS for found in ecosystem.find(root)]
+    tests = [offer.found for offer in offers if offer.found.kind is Kind.TESTS]
+    narrow = [one for one in tests if any(_tests_more_than(one, other, root) for other in tests)]
     kinds: set[Kind] = set()
-    for ecosystem in ECOSYSTEMS:
-        for found in ecosystem.find(root):
-            if ecosystem is not RECIPE_ECOSYSTEM or found.kind not in kinds:
-                yield _Offer(ecosystem, found)
-                kinds.update(() if found.weak else (found.kind,))
+    kept = []
+    for offer in offers:
+        recipe = offer.ecosystem is RECIPE_ECOSYSTEM
+        if offer.found not in narrow and not (recipe and offer.found.kind in kinds):
+            kept.append(offer)
+            kinds.update(() if offer.found.weak else (offer.found.kind,))
+    return kept
+
+
+def _tests_more_than(found: DetectedGate, other: DetectedGate, root: PackageRoot) -> bool:
+    """Return whether the script of another gate runs all test runners that this one runs, and more."""
+    own = {("", one.name) for one in list_started_commands((found.command,))}
+    runs, wider = _test_runners(found.starts, root), _test_runners(other.starts, root)
+    return (runs < wider - own) if runs else (own < wider)
+
+
+def _test_runners(starts: Iterable[StartedCommand], root: PackageRoot) -> frozenset[tuple[str, str]]:
+    """Return the runners among commands and behind those that call a script, by place and name."""
+    starts = tuple(starts)
+    behind = (list_commands_behind(one.text, root) for one in starts if not one.place)
+    return frozenset((one.place, one.name) for one in chain(starts, *behind) if Kind.TESTS in one.kinds)
+
+
+def list_commands_behind(line: str, root: PackageRoot) -> list[StartedCommand]:
+    """Return what a simple command starts by way of the scripts or recipes of this folder."""
+    runs = parse_simple_commands(line)
+    argv = command(runs[0]) if len(runs) == 1 else ()
+    if not argv:
+        return []
+    if targets := scripts_called_here(argv, "targets"):
+        return recipes.list_recipe_commands(root, argv[0], targets)
+    scripts = javascript.package_scripts(root)
+    called = [name for name in scripts_called_here(argv, "scripts") if name in scripts]
+    return [one for name in called for one in javascript.list_script_commands(scripts, name)]
 
 
 def _is_repeated_above(root: PackageRoot, offer: _Offer, offers: OffersByRoot) -> bool:

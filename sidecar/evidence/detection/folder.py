@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from sidecar.evidence.detection.started import StartedCommand
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.text import clean_line
 from sidecar.platform import formats
@@ -187,7 +188,8 @@ NAME_WORD: Final = re.compile(r"[\w:.@/-]+")
 class DetectedGate(Struct, frozen=True):
     """A detected check. `tool` distinguishes it from others of its kind ("lint:eslint").
 
-    `weak`: the sign is so general that any other check of the same kind replaces this one.
+    `weak`: the sign is so general that any other check of the same kind replaces this one. `starts`: the
+    commands that a script or recipe runs.
     """
 
     kind: Kind
@@ -197,6 +199,7 @@ class DetectedGate(Struct, frozen=True):
     behind: str = ""
     least: float | None = None
     weak: bool = False
+    starts: tuple[StartedCommand, ...] = ()
 
 
 def one_line_excerpt(text: str, limit: int = 100) -> str:
@@ -214,7 +217,12 @@ def approval_text(text: str) -> str:
 
 
 def expand_script_calls(blocks: Mapping[str, str], name: str) -> str:
-    """Return the script or recipe of this name and, recursively, all those that it mentions.
+    """Return the script or recipe of this name and, recursively, all those that it mentions."""
+    return approval_text("\n".join(blocks[known] for known in called_scripts(blocks, name)))
+
+
+def called_scripts(blocks: Mapping[str, str], name: str) -> list[str]:
+    """Return the name of this script or recipe and, recursively, the names of those that it mentions.
 
     A word that only looks like a name adds too much text; the cost is at most an unneeded approval.
     """
@@ -224,7 +232,7 @@ def expand_script_calls(blocks: Mapping[str, str], name: str) -> str:
         for word in dict.fromkeys(words):
             if word in blocks and word not in order and len(order) < BLOCK_LIMIT:
                 order.append(word)
-    return approval_text("\n".join(blocks[known] for known in order if known in blocks))
+    return [known for known in order if known in blocks]
 
 
 def list_file_digests(root: PackageRoot, *names: str) -> str:

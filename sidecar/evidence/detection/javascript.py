@@ -15,7 +15,14 @@ from fnmatch import fnmatchcase
 from itertools import islice
 from typing import Final
 
-from sidecar.evidence.detection.folder import DetectedGate, PackageRoot, expand_script_calls, one_line_excerpt
+from sidecar.evidence.detection.folder import (
+    DetectedGate,
+    PackageRoot,
+    called_scripts,
+    expand_script_calls,
+    one_line_excerpt,
+)
+from sidecar.evidence.detection.started import StartedCommand, kind_of_commands, list_started_commands
 from sidecar.kernel.gate import Kind
 from sidecar.platform import formats
 from sidecar.platform.tools import ToolWatch, detected_tools, is_package_manager, known_tools
@@ -24,8 +31,6 @@ SCRIPT_LIMIT: Final = 4_000
 """Characters of a script that are examined."""
 PATTERN_LIMIT: Final = 100
 """Maximum number of workspace patterns that are used."""
-PLACEHOLDER_TEST: Final = "no test specified"
-"""Text of the placeholder test script that npm writes into a new package.json."""
 SCRIPT_NAMES: Final = {
     Kind.TESTS: ("test", "test:ci", "test:run", "test:once", "test:unit"),
     Kind.BUILD: ("build",),
@@ -55,18 +60,27 @@ def find_javascript_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     """Yield the checks of scripts, then those of tools for the kinds without a script."""
     if not root.has("package.json"):
         return
-    scripts = {
-        name: text.strip()
-        for name, text in formats.table_at(root.json("package.json"), "scripts").items()
-        if isinstance(text, str)
-    }
-    by_script = {kind: found for kind in SCRIPT_NAMES if (found := _find_script_gate(root, kind, scripts))}
-    yield from by_script.values()
-    for found in find_javascript_tool_gates(
+    scripts = package_scripts(root)
+    found = [gate for kind in SCRIPT_NAMES for gate in _find_script_gates(root, kind, scripts)]
+    yield from found
+    by_script = {gate.kind for gate in found}
+    for gate in find_javascript_tool_gates(
         root, workspace=bool(_workspace_patterns(root)), script=scripts.get("test", "")
     ):
-        if found.kind not in by_script:
-            yield found
+        if gate.kind not in by_script:
+            yield gate
+
+
+def package_scripts(root: PackageRoot) -> dict[str, str]:
+    """Return the scripts of a package.json by name."""
+    listed = formats.table_at(root.json("package.json"), "scripts").items()
+    return {name: text.strip() for name, text in listed if isinstance(text, str)}
+
+
+def list_script_commands(scripts: Mapping[str, str], name: str) -> list[StartedCommand]:
+    """Return the commands that a script and the scripts that it calls start."""
+    lines = (scripts[called] for called in called_scripts(scripts, name))
+    return list(list_started_commands(lines, scripts, "scripts"))
 
 
 def covers_javascript_member(root: PackageRoot, member: PackageRoot, found: DetectedGate) -> bool:
@@ -81,17 +95,24 @@ def covers_javascript_member(root: PackageRoot, member: PackageRoot, found: Dete
     return named or bool(root.has(*TASK_RUNNERS))
 
 
-def _find_script_gate(root: PackageRoot, kind: Kind, scripts: Mapping[str, str]) -> DetectedGate | None:
+def _find_script_gates(root: PackageRoot, kind: Kind, scripts: Mapping[str, str]) -> Iterator[DetectedGate]:
+    """Yield the preferred script; if that starts no known runner, also one of tests that does."""
+    known: bool | None = None
     for name in SCRIPT_NAMES[kind]:
         text = scripts.get(name, "")[:SCRIPT_LIMIT]
         watches = WATCH_OPTION.search(text) or any(re.search(tool.always, text) for tool in _watching_tools())
+        starts = list_script_commands(scripts, name)
+        runs_tests = any(Kind.TESTS in one.kinds for one in starts)
+        surplus = known is not None and (known or not runs_tests)
         unfit = watches or (kind is Kind.LINT and FIX_OPTION.search(text))
-        if text and not unfit and not (kind is Kind.TESTS and PLACEHOLDER_TEST in text):
+        if text and not surplus and not unfit and kind_of_commands(starts, kind) is kind:
             why = f"package.json has the script {name}: `{one_line_excerpt(text)}`"
             behind = expand_script_calls(scripts, name)
             command = _script_command(_package_manager(root), name, text, behind)
-            return DetectedGate(kind, _package_manager(root), command, why, behind=behind)
-    return None
+            known = runs_tests or kind is not Kind.TESTS
+            yield DetectedGate(
+                kind, _package_manager(root), command, why, behind=behind, starts=tuple(starts)
+            )
 
 
 def _script_command(manager: str, name: str, text: str, behind: str) -> str:

@@ -17,9 +17,11 @@ from sidecar.evidence.detection.folder import (
     DetectedGate,
     PackageRoot,
     approval_text,
+    called_scripts,
     expand_script_calls,
     one_line_excerpt,
 )
+from sidecar.evidence.detection.started import StartedCommand, kind_of_commands, list_started_commands
 from sidecar.kernel.gate import Kind
 from sidecar.platform.data import load_data
 
@@ -32,27 +34,55 @@ RECIPE_NAMES: Final = {
 """Recipe names by what they check, preferred names first."""
 TARGET_LIMIT: Final = 20
 """Maximum number of targets that are read of one Makefile rule."""
+MAKE_VARIABLES: Final = {"CC": "cc", "CXX": "c++", "MAKE": "make"}
+"""Variables that make itself sets."""
+VARIABLE: Final = re.compile(r"\$(?:\(([\w.-]+)\)|\{([\w.-]+)\})")
+VARIABLE_DEPTH: Final = 4
+OPEN_NAME: Final = re.compile(r"[%$]")
+"""Of a rule that may be for any target."""
+RECIPE_PREFIX: Final = re.compile(r"\s+[@+-]*\s*|[^\s:=;]+[^:=;]*:[^:=;]*;\s*[@+-]*\s*")
+"""What stands before the command of a line: its indent, or the rule and a semicolon."""
 VARIABLE_ASSIGNMENT: Final = re.compile(r"\s*(?:export\s+|override\s+)?([\w.-]+)\s*(?:::?:?|[?+!])?=")
 TASK_LINE: Final = re.compile(r"(?P<indent>[ \t]+)(?P<quote>['\"]?)(?P<name>[\w:.-]+)(?P=quote):(?:\s|$)")
 JUST_RECIPE: Final = re.compile(r"@?(?P<name>[A-Za-z_][\w-]*)(?P<parameters>[^:]*):(?!=)")
 
 
 def find_recipe_gates(root: PackageRoot) -> Iterator[DetectedGate]:
-    """Yield the recipes with a well-known name."""
+    """Yield the recipes with a well-known name, those of tests by what they start."""
     for program, files, read in RECIPE_READERS:
         if name := root.has(*files):
             yield from _find_named_recipes(program, name, read(root.text(name)))
 
 
+def list_recipe_commands(root: PackageRoot, program: str, names: Iterable[str]) -> list[StartedCommand]:
+    """Return the commands that targets of make or just start."""
+    for known, files, read in RECIPE_READERS:
+        if known == program:
+            blocks = read(root.text(*files))
+            return [one for name in names for one in blocks.started(name)]
+    return []
+
+
 def _find_named_recipes(program: str, file: str, blocks: _RecipeBlocks) -> Iterator[DetectedGate]:
-    for kind, names in RECIPE_NAMES.items():
-        name = next((name for name in names if name in blocks.recipes), "")
-        if name:
+    found: dict[Kind, DetectedGate] = {}
+    for named, names in RECIPE_NAMES.items():
+        for name in (name for name in names if name in blocks.recipes):
+            starts = blocks.started(name)
+            kind = kind_of_commands(starts, named)
+            if kind is None or (kind in found and not _tests_more(starts, found[kind].starts)):
+                continue
             behind = expand_script_calls(blocks.texts(), name)
-            why = (
-                f"{file} has the target {name}: `{one_line_excerpt(behind.partition(chr(10))[2] or behind)}`"
+            shown = one_line_excerpt(behind.partition("\n")[2] or behind)
+            why = f"{file} has the target {name}: `{shown}`"
+            found[kind] = DetectedGate(
+                kind, program, f"{program} {name}", why, behind=behind, starts=tuple(starts)
             )
-            yield DetectedGate(kind, program, f"{program} {name}", why, behind=behind)
+    yield from found.values()
+
+
+def _tests_more(starts: Iterable[StartedCommand], others: Iterable[StartedCommand]) -> bool:
+    """Whether commands include all tests of others, and more."""
+    return {one.text for one in starts if one.tests} > {one.text for one in others if one.tests}
 
 
 class _RecipeBlocks:
@@ -61,6 +91,7 @@ class _RecipeBlocks:
     def __init__(self) -> None:
         self._lines: dict[str, list[str]] = {}
         self.recipes: set[str] = set()
+        self.variables: dict[str, str] = dict(MAKE_VARIABLES)
 
     def add(self, names: Iterable[str], line: str) -> None:
         for name in names:
@@ -68,6 +99,25 @@ class _RecipeBlocks:
 
     def texts(self) -> dict[str, str]:
         return {name: "\n".join(lines) for name, lines in self._lines.items()}
+
+    def started(self, name: str) -> list[StartedCommand]:
+        """Return the commands of a recipe and of those that it needs, also by a pattern or a variable."""
+        called = called_scripts(self.texts(), name)
+        open_names = (known for known in self.recipes if OPEN_NAME.search(known) and known not in called)
+        lines = [line for known in (*called, *sorted(open_names)) for line in self._lines[known]]
+        commands = (_recipe_command(line) for line in lines)
+        return list(list_started_commands(map(self._expand, filter(None, commands)), self.recipes, "targets"))
+
+    def _expand(self, line: str) -> str:
+        """Replace the variables that are assigned in the file, which may use others."""
+        for _ in range(VARIABLE_DEPTH):
+            line = VARIABLE.sub(lambda found: self.variables.get(found[1] or found[2], found[0]), line)
+        return line.replace("$$", "$")
+
+
+def _recipe_command(line: str) -> str:
+    found = RECIPE_PREFIX.match(line)
+    return line[found.end() :] if found else ""
 
 
 def _read_makefile(text: str) -> _RecipeBlocks:
@@ -81,6 +131,8 @@ def _read_makefile(text: str) -> _RecipeBlocks:
             targets = line.partition(":")[0].split()[:TARGET_LIMIT] if ":" in line and not assigned else []
             names = [assigned[1]] if assigned else targets
             blocks.recipes.update(targets)
+            if assigned:
+                blocks.variables[assigned[1]] = line[assigned.end() :].strip()
         blocks.add(names, line)
     return blocks
 

@@ -36,6 +36,7 @@ class RunEnvironment(Struct, frozen=True, forbid_unknown_fields=True):
 
     variables: tuple[str, ...]
     in_copies: dict[str, str]
+    uncached: dict[str, str]
     lock_files: tuple[str, ...]
     install_records: tuple[str, ...]
     runtimes: tuple[str, ...]
@@ -47,6 +48,11 @@ def environment_for_copies(environment: Environment) -> dict[str, str]:
     words = load_data("run_environment", RunEnvironment).in_copies
     added = {name: f"{word} {environment.get(name, '')}".strip() for name, word in words.items()}
     return {**environment, **added}
+
+
+def without_result_caches(environment: Environment) -> dict[str, str]:
+    """Return an environment in which task runners replay no earlier result."""
+    return {**environment, **load_data("run_environment", RunEnvironment).uncached}
 
 
 class Circumstances(Struct, frozen=True, kw_only=True):

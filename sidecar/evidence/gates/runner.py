@@ -15,6 +15,7 @@ Rules for the outcome:
 - "Could not run" is neither passed nor failed. It applies to a command that is missing, killed, timed out, or
   called wrongly, or that stopped before it checked anything.
 - A test runner that succeeds without executing any test has not passed. All tests skipped counts as none.
+- What succeeds because it had nothing to do, replayed a cache or only printed could not run.
 - Too little coverage is a failure; coverage that is not reported is "could not run".
 """
 
@@ -31,6 +32,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.evidence.gates.cache import without_result_caches
+from sidecar.evidence.gates.idle import explain_idle_run, explain_nothing_to_do, up_to_date_question
 from sidecar.evidence.gates.installed import describe_runner, with_remedy
 from sidecar.evidence.gates.origins import (
     IMPORT_FAILED,
@@ -83,7 +86,7 @@ async def run_gate_once(gate: Gate, at: GateContext, seconds: float) -> GateRun:
             place = _RunPlace(
                 folder=folder,
                 scratch=scratch,
-                environment=environment,
+                environment=without_result_caches(environment),
                 until=until,
                 watch={Path(at.project, path): path for path in at.watch},
                 whole=at.whole,
@@ -144,6 +147,11 @@ def _unexplained_changes(line: str, place: _RunPlace, written: Path, at: GateCon
 
 async def _run_with_report(blank: GateRun, line: str, place: _RunPlace) -> GateRun:
     """Run the line with flags that request a report, and without them if its tool rejects them."""
+    if question := await asyncio.to_thread(up_to_date_question, line, place.folder):
+        asked, _ = await _run_line(ReportingLine(question), place)
+        if asked.exit_code == 0:
+            reason = explain_nothing_to_do(blank.gate)
+            return replace(blank, outcome=Outcome.COULD_NOT_RUN, reason=reason, seconds=asked.seconds)
     order = await asyncio.to_thread(tools.add_report_flags, line, place.folder, place.scratch)
     files = OpenedFiles(place.watch.keys())
     await asyncio.to_thread(files.begin)
@@ -193,7 +201,10 @@ ERROR_WORDS: Final = re.compile(r"error|invalid|cannot|could not|not found|fail"
 
 
 class FinishedCommand(Struct, frozen=True, kw_only=True):
-    """A finished command and what was read of it. `exact`: from a report file, not only from its output."""
+    """A finished command and what was read of it. `exact`: from a report file, not only from its output.
+
+    `idle` says why it executed nothing though it ended well.
+    """
 
     done: ProcessResult
     order: ReportingLine
@@ -201,6 +212,7 @@ class FinishedCommand(Struct, frozen=True, kw_only=True):
     report: RunReport
     exact: bool = False
     percent: float | None = None
+    idle: str = ""
 
 
 class ExplainedOutcome(Struct, frozen=True):
@@ -248,13 +260,16 @@ def _read_finished_command(
     shown = written.text if exact is None or exact.text is None else exact.text
     told = text.read_text_report(written.text, written.folder)
     measured = blank.gate.kind is Kind.COVERAGE or blank.gate.least is not None
+    report = replace(_merge_reports(exact, told), text=shown)
+    ended_well = done.exit_code == 0
     return FinishedCommand(
         done=done,
         order=order,
         words=written.text,
-        report=replace(_merge_reports(exact, told), text=shown),
+        report=report,
         exact=exact is not None,
         percent=measures.read_coverage_percent(written) if measured else None,
+        idle=explain_idle_run(blank.gate, written.folder, shown, report.executed) if ended_well else "",
     )
 
 
@@ -285,7 +300,7 @@ def _decide_outcome(blank: GateRun, read: FinishedCommand) -> ExplainedOutcome:
     code = read.done.exit_code
     if code is None:
         return ExplainedOutcome(Outcome.COULD_NOT_RUN, read.done.reason)
-    if why := _why_not_run(code, read) or _why_inconclusive(code, read):
+    if why := read.idle or _why_not_run(code, read) or _why_inconclusive(code, read):
         return ExplainedOutcome(Outcome.COULD_NOT_RUN, why[:FAILURE_LENGTH])
     if _nothing_executed(blank, read):
         if code == 0 or (read.order.runs_pytest and code == runners.NOTHING_COLLECTED):

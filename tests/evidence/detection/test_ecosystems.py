@@ -114,6 +114,53 @@ def test_a_recipe_speaks_where_nothing_better_does(
     assert offered(tmp_path, files) == expected
 
 
+JEST = '{"scripts": {"test": "jest"}}'
+OWN = '{"scripts": {"test": "node all.js"}}'
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"Makefile": "test:\n\tnpm test\n\tpytest\n", "package.json": JEST}, "make test"),
+        ({"Makefile": "test: js py\njs:\n\tnpx jest\npy:\n\tpytest\n", "package.json": JEST}, "make test"),
+        ({"Makefile": "test:\n\tnpm run test\n\tcd api && pytest\n", "package.json": OWN}, "make test"),
+        ({"Makefile": "test:\n\tpytest && npm test\n", "package.json": JEST, "pytest.ini": ""}, "make test"),
+        ({"Makefile": "test:\n\tnpm test\n", "package.json": JEST}, "npm test"),
+        ({"Makefile": "test:\n\tpytest\n", "package.json": JEST}, "npm test"),
+        ({"Makefile": "test:\n\tnpm ci && npm test\n", "package.json": OWN}, "npm test"),
+        ({"Makefile": "test:\n\tpytest && ./deploy\n", "pytest.ini": ""}, "python -m pytest -q"),
+        ({"package.json": '{"scripts": {"test": "jest && pytest"}}', "pytest.ini": ""}, "npm test"),
+        ({"Makefile": "test: unit\nunit:\n\tpytest\ncheck: test\n\tprove t\n"}, "make check"),
+        ({"Makefile": "test:\n\tpytest\ncheck: test\n\truff check\n"}, "make test"),
+    ],
+)
+def test_the_widest_script_is_the_one_that_runs_the_tests(
+    files: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    found = offered(tmp_path, files)
+    assert found["tests"] == expected
+    assert expected == "npm test" or "tests:npm" not in found
+
+
+@pytest.mark.parametrize(
+    ("makefile", "kind"),
+    [
+        ("check:\n\t$(CC) -fsyntax-only *.c\n", "build"),
+        ("CC := clang\ncheck: a.o\na.o: a.c\n\t@mkdir -p out\n\t$(CC) -c a.c -o out/a.o\n", "build"),
+        ("check: a.o\n%.o: %.c\n\t${CC} -c $<\n", "build"),
+        ("check:\n\tpython -m compileall -q src\n", "build"),
+        ("check:\n\tcc -o run a.c\n\t./run\n", "tests"),
+        ("check: $(RUNS)\n$(RUNS): %: %.c\n\tcc -o $@ $<\n\t./$@\n", "tests"),
+        ("check: all\n\t$(RUNNER) all\n", "tests"),
+        ("check: prebuilt\n", "tests"),
+        ("test:\n\t@echo TODO\n", ""),
+    ],
+)
+def test_a_recipe_is_of_the_kind_that_its_commands_are(makefile: str, kind: str, tmp_path: Path) -> None:
+    lay(tmp_path, {"Makefile": makefile})
+    assert [gate.id for gate in detect_gates(tmp_path, {})] == [kind] * bool(kind)
+
+
 def test_what_a_recipe_draws_in_stands_behind_it(tmp_path: Path) -> None:
     makefile = "RUN = ./run\nOTHER = no\ntest: unit\n\t$(RUN) all\nunit:\n\t./unit\nclean:\n\trm -r out\n"
     lay(tmp_path, {"Makefile": makefile})

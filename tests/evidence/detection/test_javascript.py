@@ -20,6 +20,23 @@ def scripts(**texts: str) -> str:
     return package(scripts={name.replace("__", ":"): text for name, text in texts.items()})
 
 
+BOTH = {"tests": "npm test", "tests:npm": "npm run test:unit"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("true", ":", "exit 0", "echo TODO", 'echo "Error: no test specified" && exit 1', "npm run"),
+        *("jest --help", "cat TESTING.md", "tsc -p .", "npm run build"),
+    ],
+)
+def test_a_script_that_prints_or_compiles_is_no_test(text: str, tmp_path: Path) -> None:
+    texts = scripts(test=text, test__unit="jest", build="tsc")
+    assert offered(tmp_path, {"package.json": texts})["tests"] == "npm run test:unit"
+    alone = offered(tmp_path, {"package.json": scripts(test=text, build="tsc")})
+    assert alone.get("tests", "jest --ci") == "jest --ci"  # a tool that the script names
+
+
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
@@ -33,6 +50,11 @@ def scripts(**texts: str) -> str:
             },
         ),
         ({"package.json": scripts(coverage="c8 x")}, {"coverage": "npm run coverage"}),
+        ({"package.json": scripts(test="node test.js")}, {"tests": "npm test"}),
+        ({"package.json": scripts(test="bun test", lint="x")}, {"tests": "npm test", "lint": "npm run lint"}),
+        ({"package.json": scripts(test="node test.js", test__unit="jest")}, BOTH),
+        ({"package.json": scripts(test="mocha", test__unit="jest")}, {"tests": "npm test"}),
+        ({"package.json": scripts(test="npm run test:unit", test__unit="jest")}, {"tests": "npm test"}),
         (
             {"package.json": scripts(test="jest", tsc="tsc"), "pnpm-lock.yaml": ""},
             {"tests": "pnpm test", "types": "pnpm run tsc"},

@@ -1,0 +1,119 @@
+"""What the lines of a script or target start, and which kind of check that is.
+
+A script can pass without checking anything: it prints a text, or only compiles. Its commands tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from sidecar.evidence.commands.kinds import Kinds, command, kinds_of, plain_words
+from sidecar.kernel.gate import Kind
+from sidecar.platform.shell.commands import known_commands
+from sidecar.platform.shell.line import parse_simple_commands
+from sidecar.platform.tools import Tool, find_tool, known_tools
+
+SCRIPT_SOURCES: Final = frozenset(("scripts", "targets"))
+RUN_WORDS: Final = frozenset(("run", "run-script"))
+
+
+class StartedCommand(Struct, frozen=True, kw_only=True):
+    """A simple command. `place`: where a `cd` before it went. `program`: it is none that we know.
+
+    `idle`: it prints or prepares, or is a tool that is only asked for its help or a list.
+    """
+
+    text: str
+    name: str
+    kinds: Kinds
+    place: str = ""
+    program: bool = False
+    idle: bool = False
+
+    @property
+    def tests(self) -> bool:
+        """Whether it may test something."""
+        return self.program or Kind.TESTS in self.kinds
+
+
+def list_started_commands(
+    lines: Iterable[str], own: Container[str] = (), source: str = ""
+) -> Iterator[StartedCommand]:
+    """Yield the commands of shell lines, except calls of the project's `own` scripts or targets."""
+    for line in lines:
+        place = ""
+        for run in parse_simple_commands(line):
+            argv = command(run)
+            if argv[:1] == ("cd",):
+                place = " ".join(argv[1:2])
+            elif argv and (place or not _are_own(scripts_called_here(argv, source), own)):
+                tool, idle = find_tool(argv[0]), _is_idle(argv)
+                kinds = frozenset[Kind]() if idle else kinds_of(run)
+                program = not idle and not kinds and _may_be_program(argv)
+                calls = called_names(tool, argv[1:]) if tool and tool.kinds_from in SCRIPT_SOURCES else ()
+                name = " ".join((argv[0], *calls))
+                yield StartedCommand(
+                    text=run.text, name=name, kinds=kinds, place=place, program=program, idle=idle
+                )
+
+
+def scripts_called_here(argv: tuple[str, ...], source: str) -> tuple[str, ...]:
+    """Return the scripts or targets that a command runs in this folder, () where it is about another one."""
+    tool, common = find_tool(argv[0]), known_tools().common
+    if tool is None or not source or tool.kinds_from != source or _is_own_runner(tool, argv):
+        return ()
+    words = argv[1 : argv.index("--")] if "--" in argv else argv[1:]
+    options = [word.partition("=")[0] for word in words if word.startswith("-")]
+    here = all(option in common.alone and option not in common.valued for option in options)
+    return called_names(tool, argv[1:]) if here else ()
+
+
+def kind_of_commands(commands: Iterable[StartedCommand], named: Kind) -> Kind | None:
+    """Return what kind of check these commands are, if they are called one of tests; None for no check.
+
+    A script without any command that could be read is what its name says.
+    """
+    found = tuple(commands)
+    if named is not Kind.TESTS or not found or any(one.tests for one in found):
+        return named
+    kinds = frozenset[Kind]().union(*(one.kinds for one in found))
+    return Kind.BUILD if Kind.BUILD in kinds else min(kinds, default=None)
+
+
+def _is_idle(argv: tuple[str, ...]) -> bool:
+    """Whether a command checks nothing: it prints or prepares, or a tool is asked about itself."""
+    known, tool = known_commands(), find_tool(argv[0])
+    if argv[0] in known.shell.preparing | known.printing | known.file_writing or argv[0] == "exit":
+        return True
+    if tool is None:
+        return False
+    if tool.kinds_from == "scripts" and not called_names(tool, argv[1:]):
+        return True
+    return not {*argv[1:]}.isdisjoint(tool.runs_nothing | known_tools().common.runs_nothing)
+
+
+def _are_own(names: tuple[str, ...], own: Container[str]) -> bool:
+    return bool(names) and all(name in own for name in names)
+
+
+def _may_be_program(argv: tuple[str, ...]) -> bool:
+    """Whether a command may run a program of the project."""
+    known = known_commands()
+    starts = argv[0] in known.interpreters or bool({*argv[1:2]} & known.starters.get(argv[0], frozenset()))
+    return starts or not (find_tool(argv[0]) or argv[0] in known.tooling)
+
+
+def _is_own_runner(tool: Tool, argv: tuple[str, ...]) -> bool:
+    """Whether a package manager runs the tests itself, as `bun test` does."""
+    return tool.report is not None and bool(tool.report.after) and argv[1:2] == tool.report.after
+
+
+def called_names(tool: Tool, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the script or the targets that a command names."""
+    plain = plain_words(words)
+    if tool.kinds_from == "targets":
+        return plain
+    return (plain[1:] if plain[:1] and plain[0] in RUN_WORDS else plain)[:1]
