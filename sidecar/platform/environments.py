@@ -33,6 +33,7 @@ class PackageManager(Struct, frozen=True, forbid_unknown_fields=True):
     language: str = "python"
     ask: tuple[str, ...] = ()
     file: str = ""
+    variable: str = ""
 
 
 class MissingPackages(Struct, frozen=True, forbid_unknown_fields=True):
@@ -289,10 +290,20 @@ def _virtual_environments(folder: str, session: Mapping[str, str], project: str)
     own = [
         found
         for place in folders_up_to_project(folder, project)
-        for found in sorted(environments_in(place), key=lambda found: found != active)
+        for found in (
+            *_named_by_variables(place, session),
+            *sorted(environments_in(place), key=lambda found: found != active),
+        )
     ]
     elsewhere = [active] if active and active not in own and is_usable(active) else []
     return [*elsewhere, *own]
+
+
+def _named_by_variables(place: Path, session: Mapping[str, str]) -> Iterator[Path]:
+    """Yield the environment that the session names to the package manager of a folder."""
+    named = (session.get(manager.variable) for manager in _managers_of(place) if manager.variable)
+    found = (Path(os.path.normpath(place / value)) for value in named if value)
+    return (environment for environment in found if is_usable(environment))
 
 
 async def _managed_environment(folder: str, session: Mapping[str, str], project: str) -> Path | None:

@@ -151,6 +151,16 @@ class TestPytest:
         assert (done.outcome, done.executed) == (Outcome.FAILED, 0)
         assert (done.reason, done.failures) == ("nothing was executed", ("nothing was executed",))
 
+    async def test_a_test_file_whose_name_is_not_utf_8_runs_without_a_report(self, tmp_path: Path) -> None:
+        (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
+        named = os.fsdecode(b"test_caf\xe9.py")
+        (tmp_path / named).write_text("def test_a(): pass\n")
+        done = await run(TESTS, tmp_path)
+        assert (done.outcome, done.executed) == (Outcome.PASSED, 1)
+        write(tmp_path, test_b="def test_b(): assert 1 == 2\n")
+        done = await run(TESTS, tmp_path)
+        assert (done.outcome, done.executed, done.failing) == (Outcome.FAILED, 2, ("test_b.py::test_b",))
+
     async def test_a_wrong_call_could_not_run(self, tmp_path: Path) -> None:
         done = await run(check(f"{PYTEST_COMMAND} no_such_test.py"), tmp_path)
         assert (done.outcome, done.exit_code) == (Outcome.COULD_NOT_RUN, 4)

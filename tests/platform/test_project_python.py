@@ -79,6 +79,20 @@ async def used(folder: Path, session: Mapping[str, str], project: Path | None = 
     return found.read_text() if found.exists() else told
 
 
+@pytest.mark.parametrize("named", ["../kept", "{tmp_path}/kept"])
+async def test_the_environment_that_is_named_to_uv_comes_before_others_of_its_folder(
+    named: str, member: Path, project: Path, tmp_path: Path
+) -> None:
+    environment(project / ".venv")
+    kept = environment(tmp_path / "kept")
+    session = OURS | {"UV_PROJECT_ENVIRONMENT": named.format(tmp_path=tmp_path)}
+    assert await used(member, session, project) == f"('{project / '.venv'}', '{project / '.venv'}')"
+    (project / "uv.lock").touch()
+    assert await used(member, session, project) == f"('{kept}', '{kept}')"
+    own = environment(member / ".venv")
+    assert await used(member, session, project) == f"('{own}', '{own}')"
+
+
 async def test_the_sessions_virtual_environment_comes_first(project: Path, tmp_path: Path) -> None:
     environment(project / ".venv")
     active = environment(tmp_path / "active")

@@ -55,7 +55,8 @@ MANIFEST_NAMES: Final = frozenset(
     (
         *("Cargo.toml", "Gemfile", "composer.json", "go.mod", "mix.exs", "package.json"),
         *("build.gradle", "build.gradle.kts", "pom.xml"),
-        *("pyproject.toml", "pytest.ini", "requirements.txt", "setup.cfg", "setup.py", "tox.ini"),
+        *("Pipfile", "manage.py", "pyproject.toml", "pytest.ini", "requirements.txt"),
+        *("setup.cfg", "setup.py", "tox.ini"),
     )
 )
 MANIFEST_PATTERNS: Final = ("*.sln", "*.slnx", "*.csproj", "*.fsproj", "*.vbproj")
@@ -66,16 +67,18 @@ def package_roots(project: Path, search: str = "", *, deep: bool = True) -> tupl
     files = FileBudget()
     root = PackageRoot(project, "", (), files, search)
     roots = {"": root}
-    for name in _package_folders(project) if deep else ():
+    for name in _package_folders(project, files) if deep else ():
         if len(roots) == ROOT_LIMIT:
             break
         above = tuple(roots[parent] for parent in _parent_paths(name) if parent in roots)
         roots[name] = PackageRoot(project / name, name, above, files, search)
+        for parent in above:
+            parent.members.add(f"{roots[name].below(parent)}/")
     return tuple(roots.values())
 
 
-def _package_folders(project: Path) -> Iterator[str]:
-    """Yield the paths, relative to the project, of the folders with a manifest."""
+def _package_folders(project: Path, budget: FileBudget) -> Iterator[str]:
+    """Yield the paths, relative to the project, of the folders with a manifest or with tests of their own."""
     waiting = deque([""])
     for _ in range(FOLDER_LIMIT):
         if not waiting:
@@ -84,7 +87,11 @@ def _package_folders(project: Path) -> Iterator[str]:
         files, folders = list_folder_entries(project / name)
         if name and (".git" in files or ".git" in folders):
             continue
-        if name and any(map(_is_manifest, files)):
+        if name and (
+            any(map(_is_manifest, files))
+            or python.REQUIREMENTS_FOLDER in folders
+            or python.tests_own_modules(PackageRoot(project / name, name, (), budget, ""))
+        ):
             yield name
         if len(_parent_paths(name)) < ROOT_DEPTH:
             sound = (f"{name}/{below}" if name else below for below in folders if _may_hold_package(below))
@@ -227,7 +234,7 @@ def _is_repeated_above(root: PackageRoot, offer: _Offer, offers: OffersByRoot) -
         (known.ecosystem is offer.ecosystem and known.ecosystem.spans(above, root, known.found))
         or _script_enters_folder(known.found.behind, root.below(above))
         for above, known in pairs
-        if known.found.kind is kind
+        if known.found.kind is kind and not known.found.weak
     )
 
 

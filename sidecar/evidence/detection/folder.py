@@ -63,7 +63,8 @@ class PackageRoot:
     """A folder with its own manifest, or the project itself.
 
     `name` is its path relative to the project, "" for the project itself. `above` are the package roots that
-    contain it, nearest first. `search` is the PATH. `dependencies` is a cache that `python_tools` fills.
+    contain it, nearest first, and `members` the paths of those below it, with a slash at the end. `search` is
+    the PATH. `dependencies` is a cache that `python_tools` fills.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class PackageRoot:
         self.path = path
         self.name = name
         self.above = above
+        self.members: set[str] = set()
         self._files = files
         self._search = search
         self._texts: dict[str, str] = {}

@@ -8,7 +8,9 @@ such as pyproject.toml makes pytest a weak gate.
 
 from __future__ import annotations
 
+import posixpath
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from itertools import chain, islice
@@ -39,6 +41,10 @@ COV_OPTION: Final = re.compile(r"(?<!\S)--cov(?![\w-])")
 COV_FAIL_UNDER: Final = re.compile(r"--cov-fail-under[= ](\d{1,3}(?:\.\d{1,9})?)(?!\S)")
 
 
+IMPORTED_MODULE: Final = re.compile(r"^[ \t]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
+REQUIREMENTS_FOLDER: Final = "requirements"
+
+
 def find_python_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     """Yield tests, coverage, then the gates of the tools."""
     tests = _find_tests_gate(root)
@@ -58,13 +64,18 @@ def covers_python_member(root: PackageRoot, member: PackageRoot, found: Detected
 
 
 def _pytest_collects_member(root: PackageRoot, member: PackageRoot) -> bool:
-    """Return whether the root's pytest runs the member's tests: by testpaths, else by who has settings."""
+    """Return whether the root's pytest runs the member's tests: by testpaths, else by who has settings.
+
+    A member that only has tests is collected by any pytest above it.
+    """
     settings = _pytest_settings(root)
     paths = settings.get("testpaths")
     if paths is not None:
         below = member.below(root)
         said = paths.split() if isinstance(paths, str) else formats.string_items(paths)
         return any(_paths_overlap(path.removeprefix("./").rstrip("/"), below) for path in said)
+    if not _is_python_package(member):
+        return True
     return bool(_pytest_settings_sign(root)) and not _pytest_settings_sign(member)
 
 
@@ -82,7 +93,8 @@ def _find_tests_gate(root: PackageRoot) -> DetectedGate | None:
     if sign := _pytest_sign(root):
         other = root.has("tox.ini", "noxfile.py")
         more = f"; it is faster alone than by way of {other}" if other else ""
-        return DetectedGate(Kind.TESTS, "pytest", PYTEST_COMMAND, sign + more)
+        bare = not _pytest_files_sign(root) and not any(_test_files(root))  # the tests are those of members
+        return DetectedGate(Kind.TESTS, "pytest", PYTEST_COMMAND, sign + more, weak=bare)
     starters = [gate for gate in (_find_tox_gate(root), _find_nox_gate(root)) if gate]
     tests = _find_django_gate(root) or _find_unittest_gate(root)
     for gate in starters:
@@ -92,13 +104,19 @@ def _find_tests_gate(root: PackageRoot) -> DetectedGate | None:
     return tests or _find_weak_pytest_gate(root)
 
 
+def _pytest_files_sign(root: PackageRoot) -> str:
+    """Return the sign of settings or a conftest.py of the package's own."""
+    name = root.has(*CONFTEST_FILES)
+    return _pytest_settings_sign(root) or (f"the project has a {name}" if name else "")
+
+
 def _pytest_sign(root: PackageRoot) -> str:
-    if sign := _pytest_settings_sign(root):
+    if sign := _pytest_files_sign(root):
         return sign
-    if name := root.has(*CONFTEST_FILES):
-        return f"the project has a {name}"
     if where := listed_dependencies(root).get("pytest"):
         return f"{where} lists pytest"
+    if _find_django_gate(root):
+        return ""
     named = next(
         (path for path in islice(_test_files(root), TEST_FILE_LIMIT) if not _is_unittest(root, path)), ""
     )
@@ -162,9 +180,11 @@ def _find_unittest_gate(root: PackageRoot) -> DetectedGate | None:
     path = next(_test_files(root), "")
     if not path:
         return None
-    folder = path.partition("/")[0] if "/" in path else ""
-    # Without an __init__.py the folder is not a package, and discovery from the root would skip it.
-    start = f" -s {folder}" if folder and not root.has(f"{folder}/__init__.py") else ""
+    # Discovery enters packages only, so it starts below the last folder that is none.
+    folder = posixpath.dirname(path)
+    while folder and root.has(f"{folder}/__init__.py"):
+        folder = posixpath.dirname(folder)
+    start = f" -s {shlex.quote(folder)}" if folder else ""
     why = f"tests such as {one_line_excerpt(path)} are unittest's"
     return DetectedGate(Kind.TESTS, "unittest", f"python3 -m unittest discover{start}", why)
 
@@ -177,10 +197,36 @@ def _find_weak_pytest_gate(root: PackageRoot) -> DetectedGate | None:
 
 
 def _test_files(root: PackageRoot) -> Iterator[str]:
-    """Yield the test files in the test folders, then those directly in the root."""
+    """Yield the test files in the test folders, those directly in the root, then those deep in its tree."""
+    yield from _near_test_files(root)
+    own = _is_python_package(root)
+    for path in root.search("", *TEST_FILES):
+        inside_member = path.startswith(tuple(root.members))
+        if not inside_member and path.count("/") and (own or _imports_own_module(root, path)):
+            yield path
+
+
+def _near_test_files(root: PackageRoot) -> Iterator[str]:
     for folder in TEST_FOLDERS:
         yield from root.search(folder, *TEST_FILES)
     yield from root.matching(*TEST_FILES)
+
+
+def _is_python_package(root: PackageRoot) -> bool:
+    """Return whether a folder has a file or folder that says so, as far as it is no setting of a tool."""
+    return bool(root.has(*PACKAGE_FILES, "Pipfile", "manage.py") or listed_dependencies(root))
+
+
+def tests_own_modules(root: PackageRoot) -> bool:
+    """Return whether a folder without a manifest has tests that import a module of this folder."""
+    if not {*root.name.split("/")}.isdisjoint(TEST_FOLDERS):
+        return False
+    return any(_imports_own_module(root, path) for path in islice(_near_test_files(root), TEST_FILE_LIMIT))
+
+
+def _imports_own_module(root: PackageRoot, path: str) -> bool:
+    names = {*IMPORTED_MODULE.findall(root.text(path))} - {*TEST_FOLDERS}
+    return any(root.has(f"{name}.py") or (root.path / name).is_dir() for name in names)
 
 
 def _is_unittest(root: PackageRoot, path: str) -> bool:
@@ -273,7 +319,7 @@ def listed_dependencies(root: PackageRoot) -> dict[str, str]:
 
 def _dependency_lists(root: PackageRoot) -> Iterator[tuple[str, Iterable[str]]]:
     yield "pyproject.toml", _pyproject_dependencies(root.toml("pyproject.toml"))
-    files = [*root.matching(*REQUIREMENT_PATTERNS), *root.search("requirements", "*.txt", "*.in")]
+    files = [*root.matching(*REQUIREMENT_PATTERNS), *root.search(REQUIREMENTS_FOLDER, "*.txt", "*.in")]
     for name in files[:REQUIREMENT_FILE_LIMIT]:
         yield name, _requirement_names(root.text(name).splitlines())
     setup = root.ini("setup.cfg")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct
@@ -40,8 +41,10 @@ VARIABLE: Final = re.compile(r"\$(?:\(([\w.-]+)\)|\{([\w.-]+)\})")
 VARIABLE_DEPTH: Final = 4
 OPEN_NAME: Final = re.compile(r"[%$]")
 """Of a rule that may be for any target."""
-RECIPE_PREFIX: Final = re.compile(r"\s+[@+-]*\s*|[^\s:=;]+[^:=;]*:[^:=;]*;\s*[@+-]*\s*")
-"""What stands before the command of a line: its indent, or the rule and a semicolon."""
+COMMAND_LIMIT: Final = 2_000
+"""Characters of a recipe's line that are examined."""
+COMMANDS_LIMIT: Final = 200
+"""Maximum number of a recipe's lines that are examined."""
 VARIABLE_ASSIGNMENT: Final = re.compile(r"\s*(?:export\s+|override\s+)?([\w.-]+)\s*(?:::?:?|[?+!])?=")
 TASK_LINE: Final = re.compile(r"(?P<indent>[ \t]+)(?P<quote>['\"]?)(?P<name>[\w:.-]+)(?P=quote):(?:\s|$)")
 JUST_RECIPE: Final = re.compile(r"@?(?P<name>[A-Za-z_][\w-]*)(?P<parameters>[^:]*):(?!=)")
@@ -104,20 +107,23 @@ class _RecipeBlocks:
         """Return the commands of a recipe and of those that it needs, also by a pattern or a variable."""
         called = called_scripts(self.texts(), name)
         open_names = (known for known in self.recipes if OPEN_NAME.search(known) and known not in called)
-        lines = [line for known in (*called, *sorted(open_names)) for line in self._lines[known]]
-        commands = (_recipe_command(line) for line in lines)
-        return list(list_started_commands(map(self._expand, filter(None, commands)), self.recipes, "targets"))
+        wanted = (known for known in (*called, *sorted(open_names)) if known in self.recipes)
+        lines = islice((line for known in wanted for line in self._lines[known]), COMMANDS_LIMIT)
+        commands = (self._expand(command) for line in lines if (command := _recipe_command(line)))
+        return list(list_started_commands(commands, self.recipes, "targets"))
 
     def _expand(self, line: str) -> str:
         """Replace the variables that are assigned in the file, which may use others."""
         for _ in range(VARIABLE_DEPTH):
             line = VARIABLE.sub(lambda found: self.variables.get(found[1] or found[2], found[0]), line)
+            line = line[:COMMAND_LIMIT]
         return line.replace("$$", "$")
 
 
 def _recipe_command(line: str) -> str:
-    found = RECIPE_PREFIX.match(line)
-    return line[found.end() :] if found else ""
+    """Return the command of an indented line, or that behind the semicolon of a rule."""
+    body = line if line[:1].isspace() else line.partition(";")[2]
+    return body.strip()[:COMMAND_LIMIT].lstrip("@+-").strip()
 
 
 def _read_makefile(text: str) -> _RecipeBlocks:

@@ -5,7 +5,8 @@ Rules for a single run:
 - It gets the session's environment, with the project's virtual environment first and without variables that
   mark an agent session.
 - Reports are written to a temporary folder; no file of ours is written into the project.
-- If a tool does not know the flags that request a report, it is run again without them.
+- If a tool does not know the flags that request a report, or cannot write it (pytest, where the name of a
+  test file is not UTF-8), it is run again without them.
 - Of watched files it tells which any process opened while the command ran. Gates that run in parallel each
   tell what all of them opened.
 - A folder outside the project is refused, because a configuration file in the repository can name it.
@@ -146,7 +147,7 @@ def _unexplained_changes(line: str, place: _RunPlace, written: Path, at: GateCon
 
 
 async def _run_with_report(blank: GateRun, line: str, place: _RunPlace) -> GateRun:
-    """Run the line with flags that request a report, and without them if its tool rejects them."""
+    """Run the line with flags that request a report, and without them if its tool cannot write one."""
     if question := await asyncio.to_thread(up_to_date_question, line, place.folder):
         asked, _ = await _run_line(ReportingLine(question), place)
         if asked.exit_code == 0:
@@ -157,7 +158,7 @@ async def _run_with_report(blank: GateRun, line: str, place: _RunPlace) -> GateR
     await asyncio.to_thread(files.begin)
     try:
         done, written = await _run_line(order, place)
-        if order.line != line and tool_refused_flags(done, order, written):
+        if order.line != line and await asyncio.to_thread(tool_cannot_report, done, order, written):
             order = replace(order, line=line)
             done, written = await _run_line(order, place)
         opened = await asyncio.to_thread(files.end)
@@ -246,10 +247,12 @@ def complete_gate_run(
     )
 
 
-def tool_refused_flags(done: ProcessResult, order: ReportingLine, written: GateOutput) -> bool:
-    """Whether the tool rejected the added report flags, so that the line must run again without them."""
-    if order.tool is None or not done.exit_code or any(written.scratch.iterdir()):
+def tool_cannot_report(done: ProcessResult, order: ReportingLine, written: GateOutput) -> bool:
+    """Whether the tool rejected our flags or broke off its report, so that the line must run without them."""
+    if order.tool is None or not done.exit_code:
         return False
+    if any(written.scratch.iterdir()):
+        return order.read(written) is None
     return UNKNOWN_FLAG.search(written.text[:4_000] + written.text[-4_000:]) is not None
 
 

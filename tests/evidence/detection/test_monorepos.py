@@ -14,6 +14,8 @@ from support.projects import lay
 TEST = '{"scripts": {"test": "jest"}}'
 PYTHON_MEMBER = {"a/pyproject.toml": "", "a/tests/test_a.py": ""}
 
+UV_WORKSPACE = "[dependency-groups]\ndev = ['pytest']\n[tool.uv.workspace]\nmembers = ['a']\n"
+
 
 def places(project: Path, files: dict[str, str], kind: Kind = Kind.TESTS) -> list[str]:
     """The ids of the gates of one kind."""
@@ -96,6 +98,11 @@ def rooted(**fields: object) -> str:
         ({"pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = ['*']", **PYTHON_MEMBER}, ["tests"]),
         ({"conftest.py": "", **PYTHON_MEMBER}, ["tests", "tests:a"]),
         ({"pyproject.toml": "", "a/pyproject.toml": ""}, ["tests"]),
+        ({"pyproject.toml": UV_WORKSPACE, **PYTHON_MEMBER}, ["tests:a"]),
+        ({"pyproject.toml": UV_WORKSPACE, "tests/test_b.py": "", **PYTHON_MEMBER}, ["tests", "tests:a"]),
+        ({"pyproject.toml": UV_WORKSPACE, "tests/test_b.py": ""}, ["tests"]),
+        ({"pyproject.toml": UV_WORKSPACE}, ["tests"]),
+        ({"pytest.ini": "", "a/x.py": "", "a/tests/test_a.py": "import x"}, ["tests"]),
     ],
 )
 def test_a_package_is_tested_once(files: dict[str, str], expected: list[str], tmp_path: Path) -> None:

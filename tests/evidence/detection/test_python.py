@@ -86,6 +86,51 @@ def test_the_tests_have_the_runner_of_the_best_sign(
     assert sign in found.why
 
 
+NPM = {"package.json": '{"scripts": {"test": "jest"}}'}
+CART = {**NPM, "api/cart.py": "total = sum\n"}
+DJANGO = {"backend/manage.py": "import django", "backend/requirements/base.txt": "django"}
+SOME = "\n\ndef test_a(): pass\n"
+DEEP = f"{PYTEST_COMMAND} in api"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({**CART, "requirements.txt": "flask", "api/tests/test_a.py": f"from cart import total{SOME}"}, DEEP),
+        (
+            {**CART, "requirements.txt": "pytest", "api/tests/test_a.py": f"from cart import total{SOME}"},
+            DEEP,
+        ),
+        ({**CART, "api/tests/unit/test_a.py": f"import cart{SOME}"}, DEEP),
+        ({**CART, "api/test_a.py": f"import cart{SOME}"}, DEEP),
+        ({**CART, "api/tests/test_a.py": f"from api.cart import total{SOME}"}, PYTEST_COMMAND),
+        ({**CART, "requirements.txt": "flask", "api/tests/test_a.py": SOME}, PYTEST_COMMAND),
+        (
+            {**CART, "api/tests/test_a.py": f"import cart\n{UNITTEST}"},
+            "python3 -m unittest discover -s tests in api",
+        ),
+        (
+            {**CART, "api/tests/test_a.py": f"import api.cart\n{UNITTEST}"},
+            "python3 -m unittest discover -s api/tests",
+        ),
+        ({**NPM, **DJANGO, "backend/shop/tests/test_a.py": SOME}, "python3 manage.py test in backend"),
+        (
+            {**NPM, "backend/requirements/dev.txt": "pytest", "backend/shop/tests/test_a.py": SOME},
+            f"{PYTEST_COMMAND} in backend",
+        ),
+        ({**NPM, "backend/Pipfile": "", "backend/tests/test_a.py": SOME}, f"{PYTEST_COMMAND} in backend"),
+        ({**NPM, "tools/gyp/test_a.py": f"import os{SOME}"}, ""),
+        ({**NPM, "examples/a/x.py": "", "examples/a/test_a.py": f"import x{SOME}"}, ""),
+    ],
+)
+def test_tests_deep_in_the_tree_are_gates_beside_those_of_the_root(
+    files: dict[str, str], expected: str, tmp_path: Path
+) -> None:
+    gates = [gate for gate in detect_gates(lay(tmp_path, files), {}) if gate.kind is Kind.TESTS]
+    named = [f"{gate.command} in {gate.folder}".removesuffix(" in ") for gate in gates]
+    assert named == ["npm test", *([expected] if expected else [])]
+
+
 @pytest.mark.parametrize(
     ("sign", "command", "why"),
     [
