@@ -27,6 +27,7 @@ def build_case(inquiry: Inquiry, condition: str) -> JudgeCase:
         rubric=applicable_rubric(project_state.rubric, project_state.changed),
         evidence=inquiry.evidence,
         last_message=truncate_middle(turn.last_message, MESSAGE_LIMIT),
+        proof=inquiry.proof,
         edits=project_state.edits,
         edits_unseen=project_state.unseen,
     )

@@ -1,11 +1,9 @@
 """Decides whether a judge's answer counts: it must agree with the evidence, or it is overruled (law 5).
 
     complete    Every cited fact exists. No check failed on the current files, and all other evidence against
-                being done was weighed: some part cites it. If a goal is set, each part cites a fact that
-                could have turned out otherwise: a gate that passed, or a run by the agent that could have
-                failed; files and git count only for a goal about these. At least one check must have covered
-                what is new, not only what was there before. Where no check that the goal names decides it,
-                the agent wrote nothing that is addressed to the judge.
+                being done was weighed: some part cites it. If a goal is set, each part cites a fact of some
+                worth: a run, files or git. Where nothing was executed that bears on the goal, the agent wrote
+                nothing that is addressed to the judge; and the goal is judged then, not achieved.
     incomplete  Every cited fact exists, and at least one point stands: its criterion is in force and not just
                 a note, and no passed gate contradicts it. Without a goal, one of the points rests on a
                 criterion of the rubric or on a fact that speaks against being done.
@@ -21,16 +19,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sidecar.evidence.gates.conditions import gate_kinds_named
 from sidecar.evidence.injection import addresses_judge
-from sidecar.judging.subject import (
-    GoalSubject,
-    adds_to_tests,
-    asks_checks_to_pass,
-    classify_goal,
-    is_about_files,
-    only_prose_changed,
-)
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.evidence import (
     Abstain,
@@ -40,7 +29,6 @@ from sidecar.kernel.evidence import (
     Gap,
     Impossible,
     Incomplete,
-    Met,
     Source,
     Verdict,
 )
@@ -54,7 +42,6 @@ SECOND_ANSWER_BAND: Final = 0.1
 """Distance from the least confidence within which one answer is not enough."""
 BUILTIN_CRITERIA: Final = frozenset({"goal", "request"})
 """Criteria that are in force without a rubric."""
-PROOF_STRENGTHS: Final = frozenset({EvidenceStrength.WORK, EvidenceStrength.CHECK})
 SAYS_FAILS: Final = re.compile(
     r"\b(?:still )?(?:fails?|failing|failed|(?:is|are) (?:red|broken|not (?:passing|green|clean))"
     r"|(?:do|does|did) not (?:pass|succeed|compile))\b\s*(?:$|[.,;:)(`'\"])",
@@ -62,10 +49,6 @@ SAYS_FAILS: Final = re.compile(
 )
 MAX_NAME_DISTANCE: Final = 40
 """Characters after the name of a gate in which the words that it fails are looked for."""
-NAMED_BY_USER: Final = ("check:", "named-tests")
-"""How the ids of gates begin that the user named, with --check or by the names of tests."""
-NAMED_CHECKS: Final = 3
-"""Checks that are named where it is said what a judgement rests on."""
 
 
 def verdict_objection(verdict: Verdict, case: JudgeCase, *, asked: bool) -> str:
@@ -111,7 +94,7 @@ def _conflict_with_evidence(
         case Complete():
             return (
                 _find_contradiction(verdict, case)
-                or _unsupported_criterion(verdict, case, facts, asked=asked)
+                or _unsupported_criterion(verdict, facts, asked=asked)
                 or (_text_for_judge(case) if asked else "")
             )
         case Incomplete():
@@ -149,27 +132,12 @@ MUST_BE_WEIGHED: Final = {
 
 
 def _text_for_judge(case: JudgeCase) -> str:
-    """What makes a person look: text for the judge by the agent's own hand, where its word is all there is.
-
-    A part about documents, files or git rests on the judge's word, whatever the checks say.
-    """
-    about = classify_goal(case.condition, case.edits, unseen=bool(case.edits_unseen))
-    if about is GoalSubject.WORK and deciding_checks(case):
+    """What makes a person look: text for the judge by the agent's hand, where its word is all there is."""
+    if case.proof:
         return ""
     asked = (case.condition, *case.prompts)
     found = (fact.fact for fact in case.evidence if fact.own and addresses_judge(fact, asked))
     return next((f"{fact}: a person must look" for fact in found), "")
-
-
-def deciding_checks(case: JudgeCase) -> tuple[Evidence, ...]:
-    """Return the checks that Supervisor saw pass on these files and that --check or the goal itself names."""
-    kinds = gate_kinds_named(case.condition)
-    return tuple(
-        fact
-        for fact in _passed_gates(case)
-        if _user_named_check(fact, case)
-        or (kinds.intersection(fact.kinds) and asks_checks_to_pass(case.condition))
-    )
 
 
 def _passed_gates(case: JudgeCase) -> tuple[Evidence, ...]:
@@ -180,72 +148,14 @@ def _passed_gates(case: JudgeCase) -> tuple[Evidence, ...]:
     )
 
 
-def describe_judgement(case: JudgeCase) -> str:
-    """Say that a goal holds by judgement, and what Supervisor itself executed that bears on it."""
-    named = deciding_checks(case)
-    bearing = named or (_passed_gates(case) if adds_to_tests(case.edits) else ())
-    if not bearing:
-        return "by judgement, nothing was executed by Supervisor that bears on it"
-    ran = ", ".join(dict.fromkeys(f"`{_command(fact)}`" for fact in bearing[:NAMED_CHECKS]))
-    return f"by judgement, {'' if named else 'on tests that the agent changed; '}Supervisor saw {ran} pass"
-
-
-def _unsupported_criterion(
-    verdict: Complete, case: JudgeCase, facts: dict[str, Evidence], *, asked: bool
-) -> str:
+def _unsupported_criterion(verdict: Complete, facts: dict[str, Evidence], *, asked: bool) -> str:
     for met in verdict.criteria:
-        if all(_evidence_strength(facts[number]) is None for number in met.evidence):
+        worth = {_evidence_strength(facts[number]) for number in met.evidence} - {None}
+        if not worth:
             return f"the evidence cited for {met.criterion!r} is stale, a mere claim, or speaks against it"
-    return _missing_proof(verdict, case, facts) if asked else ""
-
-
-def _missing_proof(verdict: Complete, case: JudgeCase, facts: dict[str, Evidence]) -> str:
-    """What lacks proof while a goal is set."""
-    about = classify_goal(case.condition, case.edits, unseen=bool(case.edits_unseen))
-    proofs = {
-        number for number in cited_evidence(verdict) if _evidence_strength(facts[number]) in PROOF_STRENGTHS
-    }
-    if about is not GoalSubject.FILES and not _changes_unknown(case):
-        told = {number for number in proofs if _proof_covers_goal(facts[number], case)}
-        if proofs and not told:
-            return "the checks that passed show only that nothing broke: none of them looked at what is new"
-        proofs = told
-    if not proofs and about is GoalSubject.BOTH:
-        return "nothing cited could have failed, and the goal is about more than files"
-    for met in verdict.criteria:
-        if not proofs.intersection(met.evidence) and not _shown_by_files(met, case, facts, about):
+        if asked and worth == {EvidenceStrength.NOTHING}:
             return f"nothing cited for {met.criterion!r} could have failed"
     return ""
-
-
-def _changes_unknown(case: JudgeCase) -> bool:
-    """Whether it is not known what was changed; then no conclusion is drawn from the changes."""
-    edited = (
-        fact.source is Source.TOOL and fact.worth is EvidenceStrength.FILES and not fact.bad
-        for fact in case.evidence
-    )
-    return bool(case.edits_unseen) or (not case.edits and any(edited))
-
-
-def _proof_covers_goal(fact: Evidence, case: JudgeCase) -> bool:
-    """Whether a proof covers what the goal asks for, and not only that nothing broke.
-
-    A run of the project's own program does. A check does if the goal is that it passes. Otherwise something
-    that can run must have been changed; and a gate counts only if tests were changed too, or if the agent has
-    seen its work run, since an old check that still passes says nothing about what is new.
-    """
-    if fact.worth is EvidenceStrength.WORK or _user_named_check(fact, case):
-        return True
-    if asks_checks_to_pass(case.condition):
-        return True
-    if only_prose_changed(case.edits):
-        return False
-    return fact.source is Source.TOOL or adds_to_tests(case.edits) or any(map(_is_proving_run, case.evidence))
-
-
-def _user_named_check(fact: Evidence, case: JudgeCase) -> bool:
-    command = _command(fact)
-    return fact.call.startswith(NAMED_BY_USER) or bool(command and command in case.condition)
 
 
 def _command(fact: Evidence) -> str:
@@ -256,19 +166,6 @@ def _evidence_strength(fact: Evidence) -> EvidenceStrength | None:
     """What a fact can prove; None if it is stale, speaks against, or is a mere claim (law 2)."""
     nothing = fact.stale or fact.bad or fact.source in (Source.CLAIM, Source.STEERING)
     return None if nothing else fact.worth
-
-
-def _is_proving_run(fact: Evidence) -> bool:
-    return fact.source is Source.TOOL and _evidence_strength(fact) in PROOF_STRENGTHS
-
-
-def _shown_by_files(met: Met, case: JudgeCase, facts: dict[str, Evidence], about: GoalSubject) -> bool:
-    files = about is GoalSubject.FILES or (
-        about is GoalSubject.BOTH and is_about_files(met.criterion, case.edits)
-    )
-    return files and any(
-        _evidence_strength(facts[number]) is EvidenceStrength.FILES for number in met.evidence
-    )
 
 
 # --- incomplete and impossible ------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from sidecar.kernel.events import NO_RUBRIC, AgentStopped, ProjectState
 from sidecar.kernel.evidence import Claim, Evidence, FileDiff, Judgement
-from sidecar.kernel.gate import CheckComparison, Gate, GateRun
+from sidecar.kernel.gate import CheckComparison, CheckTrial, Gate, GateRun
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.session import Session
@@ -66,7 +66,8 @@ class JudgeCase(Struct, frozen=True, kw_only=True):
 
     `condition` is empty where no goal is set; then `suspicion` says what a rule found. `rubric` holds the
     criteria that apply to the changed files. `edits` are the changed files; `edits_unseen` says why not all
-    are known. `last_message` is what the worker says: a claim.
+    are known. `last_message` is what the worker says: a claim. `proof` says what was executed that bears on
+    the goal.
     """
 
     condition: str
@@ -75,6 +76,7 @@ class JudgeCase(Struct, frozen=True, kw_only=True):
     rubric: Rubric
     evidence: tuple[Evidence, ...]
     last_message: str
+    proof: tuple[str, ...] = ()
     edits: tuple[FileDiff, ...] = ()
     edits_unseen: str = ""
 
@@ -123,6 +125,7 @@ class RestReason(StrEnum):
     UNASKED_SPENT = "unasked-budget-spent"
     SHADOW = "shadow"
     ACHIEVED = "achieved"
+    JUDGED = "judged"
     COMPLETED = "completed"
     UNVERIFIED = "unverified"
     EXHAUSTED = "exhausted"
@@ -210,12 +213,13 @@ class Inquiry(Struct, frozen=True, kw_only=True):
 
     `session` is what will be saved with the ruling. `off` says why Supervisor is switched off here, empty
     where it is on. `waits` is what another system asks the user for this session, empty for nothing.
-    `arrived`: the pending continuation was seen to arrive; `lost`: it never did, and is given
-    back. `left_running` is background work that a headless host will kill. `suspicion` is what a rule found
-    without being certain, `rule` the id of the rule that decided or was suspicious. `confidence` is the
-    probability, 0 to 1, that the work is not finished. `case` is what the judge is shown, `first` its first
-    answer where it is asked twice. `today` is the cost of all judging for this user today. `judge` is who
-    judged, `judge_tokens` and `judge_cents` are the cost of judging this stop.
+    `arrived`: the pending continuation was seen to arrive; `lost`: it never did, and is given back. `proof`
+    says what was executed that bears on the goal; `proved`: it is enough without a judge. `left_running` is
+    background work that a headless host will kill. `suspicion` is what a rule found without being certain,
+    `rule` the id of the rule that decided or was suspicious. `confidence` is the probability, 0 to 1, that
+    the work is not finished. `case` is what the judge is shown, `first` its first answer where it is asked
+    twice. `today` is the cost of all judging for this user today. `judge` is who judged, `judge_tokens` and
+    `judge_cents` are the cost of judging this stop.
     """
 
     session: Session
@@ -229,6 +233,9 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     lost: bool = False
     runs: tuple[GateRun, ...] = ()
     comparisons: tuple[CheckComparison, ...] = ()
+    trials: tuple[CheckTrial, ...] = ()
+    proof: tuple[str, ...] = ()
+    proved: bool = False
     evidence: tuple[Evidence, ...] = ()
     claims: tuple[Claim, ...] = ()
     left_running: tuple[str, ...] = ()

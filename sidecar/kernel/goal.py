@@ -23,6 +23,8 @@ class GoalStatus(StrEnum):
     ACTIVE = "active"
     PAUSED = "paused"
     ACHIEVED = "achieved"
+    JUDGED = "judged"
+    """By a judge's word alone: nothing was executed that bears on it."""
     COMPLETED = "completed"
     UNVERIFIED = "unverified"
     CLEARED = "cleared"
@@ -61,13 +63,16 @@ class Goal(Struct, frozen=True, kw_only=True):
     `lifetime` counts delivered continuations and survives a resume. `unjudged` is the reason why the last
     stop could not be judged, empty when it was. `prompt_id` is the host's id of the prompt that set it, empty
     where none did. `asked_to_run` lists required gates that the agent was asked
-    once to make runnable. `gates` are the digests of the gates that the project had when it was set.
+    once to make runnable. `tasks_alone`: it holds where the planned tasks are done. `seen_red` are the
+    commands of gates that Supervisor saw fail at an earlier stop of this goal. `gates` are the digests of the
+    gates that the project had when it was set.
     """
 
     id: str
     condition: str
     prompt_id: str = ""
     checks: tuple[str, ...] = ()
+    tasks_alone: bool = False
     status: GoalStatus = GoalStatus.ACTIVE
     set_at: float = 0.0
     max_seconds: int | None = None
@@ -78,6 +83,7 @@ class Goal(Struct, frozen=True, kw_only=True):
     unjudged: str = ""
     asked_to_run: tuple[str, ...] = ()
     asked_about: tuple[str, ...] = ()
+    seen_red: tuple[str, ...] = ()
     base: FileBaseline = FileBaseline()
     baseline: tuple[GateBaseline, ...] = ()
     gates: tuple[str, ...] = ()
@@ -118,3 +124,4 @@ class ExitCode(IntEnum):
     NOT_ACHIEVED = 1
     UNVERIFIED = 2
     NO_GOAL = 3
+    JUDGED = 4

@@ -40,12 +40,16 @@ READING_WORDS: Final = frozenset({"", "status", "show", "help"})
 
 
 class GoalTerms(Struct, frozen=True, kw_only=True):
-    """The terms of a goal: its condition, the shell lines of --check, and limits in seconds and tokens."""
+    """The terms of a goal: its condition, the shell lines of --check, and limits in seconds and tokens.
+
+    `tasks_alone`: the condition says no more than that planned tasks are done.
+    """
 
     condition: str
     checks: tuple[str, ...] = ()
     max_seconds: int | None = None
     max_tokens: int | None = None
+    tasks_alone: bool = False
 
 
 class Order(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -48,6 +48,7 @@ class RunStatus(Struct, frozen=True, kw_only=True):
     status: GoalStatus | None = None
     condition: str = ""
     checks: tuple[str, ...] = ()
+    tasks_alone: bool = False
     max_seconds: int | None = None
     continuations: int = 0
     budget: int = 0

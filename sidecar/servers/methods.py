@@ -222,6 +222,7 @@ def _with_goal(status: RunStatus, goal: Goal, settings: Settings) -> RunStatus:
         status=goal.status,
         condition=goal.condition,
         checks=goal.checks,
+        tasks_alone=goal.tasks_alone,
         max_seconds=goal.max_seconds,
         continuations=goal.spent.continuations,
         last_reason=goal.last_reason,

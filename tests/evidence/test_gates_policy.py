@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-
 from sidecar.evidence.gates.conditions import gate_kinds_named
+
 from sidecar.evidence.gates.policy import (
     APPROVE_HINT,
     advisory_gates,

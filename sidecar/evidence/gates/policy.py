@@ -3,9 +3,9 @@
     required    named by --check, by the goal's own words, or by a configuration; all must pass completely
     advisory    every other approved gate; it counts only for failures that are new since the goal was set
     never       a gate that was not approved (law 12): if required, it could not run; else it is skipped
-    decides     a condition that says no more than "the tests pass" holds if they do pass on these files, the
-                old checks show nothing else, no run was flaky, and no file changed meanwhile; one that asks
-                for a repair ("fix minus") holds if besides a check of it failed on the old code
+    decides     a goal that says no more than that checks pass holds if they do pass on these files, the old
+                checks show nothing else, no run was flaky, and no file changed meanwhile. What passes are
+                worth for any other goal is in evidence/proof/worth.py
 
 docs/gates.md has the whole table with the test of each row.
 """
@@ -18,19 +18,12 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.conditions import (
-    RequestedProof,
-    asks_only_for_tasks,
-    gate_kinds_named,
-    named_tests,
-    parse_condition,
-)
+from sidecar.evidence.gates.goal_checks import NamedChecks, asks_only_for_tasks, named_checks
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import CheckChange
 from sidecar.kernel.gate import (
     NOTHING_SHOWN,
     REMOTE_GATE_KINDS,
-    CheckComparison,
     Gate,
     GateOrigin,
     GateRun,
@@ -42,10 +35,9 @@ from sidecar.kernel.text import clean_line
 
 PYTEST_LINE = re.compile(r"(?:python3? -m )?pytest(?: -\S+)*")
 """A command to which tests can be added."""
-COMMAND_SIGNS = frozenset(" /")
-"""What tells a command from a word."""
 NAMED_COMMANDS = 3
 """Commands that a sentence names."""
+NAME_CHECK = 'to name a check: /supervisor:goal CONDITION --check "command"'
 APPROVE_HINT = "to approve it: /supervisor:trust, or in a shell: supervisor trust"
 
 
@@ -64,42 +56,36 @@ def required_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate
         )
         for number, command in enumerate(goal.checks, start=1)
     )
-    checks += _gates_of_named_tests(goal.condition, project_state)
-    kinds, named, others = gate_kinds_named(goal.condition), list[Gate](), list[Gate]()
-    asked = proof_asked_for(goal, project_state)
-    shown_by_tests = (
-        "a repair is shown by tests"
-        if asked is not None and asked.repairs
-        else "tests decide beside the tasks"
-        if asks_only_for_tasks(goal.condition)
-        else ""
-    )
+    named = checks_of_goal(goal, project_state)
+    checks += _gates_of_named_tests(named.tests, project_state)
+    tasks, wanted, others = asks_only_for_tasks(goal), list[Gate](), list[Gate]()
     for gate in project_state.catalog.gates:
         if _is_typed_check(gate, goal):
             continue  # it already runs as that --check
-        if gate.kind in kinds or _names_command(goal.condition, gate):
-            named.append(_required_by_goal(gate))
-        elif shown_by_tests and gate.kind is Kind.TESTS and (gate.approved or gate.changed):
-            named.append(replace(gate, required=True, why=f"{shown_by_tests}; {gate.why}"))
+        if _is_named(gate, named, project_state):
+            wanted.append(_required_by_goal(gate))
+        elif tasks and gate.kind is Kind.TESTS and (gate.approved or gate.changed):
+            wanted.append(replace(gate, required=True, why=f"tests decide beside the tasks; {gate.why}"))
         elif gate.required and _gate_folder_changed(gate, project_state):
             others.append(gate)
-    return (*checks, *named, *others)
+    return (*checks, *wanted, *others)
 
 
-def proof_asked_for(goal: Goal, project_state: ProjectState) -> RequestedProof | None:
-    """Return what checks must show for the goal to hold; None where they cannot show all of it."""
-    gates = (gate for gate in project_state.catalog.gates if _names_command(goal.condition, gate))
-    return parse_condition(goal.condition, (*goal.checks, *(gate.command for gate in gates)))
+def checks_of_goal(goal: Goal, project_state: ProjectState) -> NamedChecks:
+    """Return the checks that a goal names."""
+    return named_checks(goal.condition, project_state.catalog.gates, goal.checks)
 
 
-def _names_command(condition: str, gate: Gate) -> bool:
-    """Whether a condition names a gate by its command; one plain word may be a word of the sentence."""
-    if gate.folder or not COMMAND_SIGNS.intersection(gate.command):
-        return False
-    return re.search(rf"(?<![\w./-]){re.escape(gate.command)}(?![\w-])", condition) is not None
+def _is_named(gate: Gate, named: NamedChecks, project_state: ProjectState) -> bool:
+    """Whether a goal names a gate; where it names folders of packages, those of others do not count."""
+    if not gate.folder and gate.command in named.commands:
+        return True
+    listed = {one.folder for one in project_state.catalog.gates if one.kind in named.kinds}
+    within = listed.intersection(named.folders)
+    return gate.kind in named.kinds and (not within or gate.folder in within)
 
 
-def _gates_of_named_tests(condition: str, project_state: ProjectState) -> tuple[Gate, ...]:
+def _gates_of_named_tests(names: tuple[str, ...], project_state: ProjectState) -> tuple[Gate, ...]:
     """Return a gate that runs only the tests that a condition names, with the project's own pytest."""
     runner = next(
         (
@@ -109,7 +95,6 @@ def _gates_of_named_tests(condition: str, project_state: ProjectState) -> tuple[
         ),
         None,
     )
-    names = named_tests(condition)
     if runner is None or not names:
         return ()
     placed = [shlex.quote(name) for name in names if "/" in name or "::" in name]
@@ -192,28 +177,22 @@ def unapproved_gate_runs(gates: Iterable[Gate], tree: str) -> tuple[GateRun, ...
     return tuple(not_approved_run(gate, tree) for gate in gates if gate not in may)
 
 
-def gates_prove_condition(
-    goal: Goal,
-    runs: Iterable[GateRun],
-    project_state: ProjectState,
-    comparisons: Iterable[CheckComparison] = (),
-) -> bool:
-    """Whether gates that passed on this very tree are sufficient proof that the condition holds.
+def gates_prove_condition(goal: Goal, runs: Iterable[GateRun], project_state: ProjectState) -> bool:
+    """Whether gates that passed on this very tree are all that a goal asks for.
 
     "The checks pass" is proven by any gate, "the tests pass" only by a gate that counts tests; each kind that
     the condition names needs a gate of that kind. Where the project has none, a --check stands for it: the
     user typed it for this condition.
     """
-    asked = proof_asked_for(goal, project_state)
+    named = checks_of_goal(goal, project_state)
     musts = [run for run in runs if run.gate.required]
-    if asked is None or not required_gates_are_green(musts, project_state):
+    if not named.alone or named.tasks or not required_gates_are_green(musts, project_state):
         return False
     known = {
         kind for gate in project_state.catalog.gates for kind in (gate.kind, Kind.TESTS)[: 1 + gate.counts]
     }
-    wanted = gate_kinds_named(goal.condition) & (known if goal.checks else frozenset(Kind))
-    named = wanted <= {kind for run in musts for kind in proven_gate_kinds(run)}
-    return named and (not asked.repairs or _repair_is_shown(asked, comparisons))
+    wanted = named.kinds & (known if goal.checks else frozenset(Kind))
+    return wanted <= {kind for run in musts for kind in proven_gate_kinds(run)}
 
 
 def required_gates_are_green(runs: Iterable[GateRun], project_state: ProjectState) -> bool:
@@ -224,20 +203,13 @@ def required_gates_are_green(runs: Iterable[GateRun], project_state: ProjectStat
         bool(musts)
         and not changed
         and not project_state.unseen
-        and all(_proves_pass(run, project_state.tree) for run in musts)
+        and all(is_proven_pass(run, project_state.tree) for run in musts)
     )
 
 
-def _repair_is_shown(asked: RequestedProof, comparisons: Iterable[CheckComparison]) -> bool:
-    """Whether a check of each thing to repair failed on the old code; it passes now, whoever ran it."""
-    failed = [
-        line.lower()
-        for seen in comparisons
-        for run in (seen.base, seen.fresh)
-        if run is not None and run.outcome is Outcome.FAILED
-        for line in (*run.failing, *run.failures)
-    ]
-    return bool(failed) and all(any(name.lower() in line for line in failed) for name in asked.names)
+def is_proven_pass(run: GateRun, tree: str) -> bool:
+    """Whether a gate passed on this very tree, and no doubt is left about that run."""
+    return run.outcome is Outcome.PASSED and run.tree == tree and not run.flaky and not run.moved
 
 
 def bears_on_goal(run: GateRun) -> bool:
@@ -269,22 +241,42 @@ def without_outvoted(runs: Iterable[GateRun]) -> tuple[GateRun, ...]:
     )
 
 
-def describe_checks(goal: Goal, project_state: ProjectState) -> str:
-    """Say in a line what will be run for a goal, what may not be run, or that no check decides it."""
+def describe_checks(goal: Goal, project_state: ProjectState, judge: str | None = None) -> str:
+    """Say in a line what decides a goal, what may not be run, and what to type.
+
+    `judge`: who judges what checks do not show, "" for nobody, None where that is not known.
+    """
     wanted = required_gates(goal, project_state)
     may = runnable_gates(wanted)
     tests = [gate for gate in project_state.catalog.gates if gate.kind is Kind.TESTS and gate not in wanted]
     others = [gate for gate in (wanted or tests) if gate not in may and not gate.approved]
-    said = []
-    if may:
-        said.append(f"Will be run at each stop: {_name_commands(may)}.")
-    if not wanted:
-        said.append('No check decides this. To name one: /supervisor:goal CONDITION --check "command".')
-    if joining := [gate for gate in tests if gate.approved]:
+    foreign = ", ".join(f"`{one}`" for one in checks_of_goal(goal, project_state).foreign)
+    said = [_describe_decision(goal, project_state, may, judge, whole=not others)]
+    if may and (joining := [gate for gate in tests if gate.approved]):
         said.append(f"New failures of {_name_commands(joining)} count, too.")
+    if foreign:
+        said.append(f"Not run, as only --check names commands: {foreign}.")
     if others:
         said.append(f"Not approved, so not run: {_name_commands(others)}; {APPROVE_HINT}.")
     return " ".join(said)
+
+
+def _describe_decision(
+    goal: Goal, project_state: ProjectState, may: tuple[Gate, ...], judge: str | None, *, whole: bool
+) -> str:
+    """Say what decides. `may` run and must pass; `whole`: none that must pass is missing."""
+    rest = "is judged" if judge is None else f"is judged by {judge}"
+    rest = rest if judge != "" else f"is judged by nobody ({NAME_CHECK})"
+    tests = [gate for gate in project_state.catalog.gates if gate.kind is Kind.TESTS and gate.approved]
+    if may and whole and checks_of_goal(goal, project_state).alone:
+        return f"Decided by: {_name_commands(may)}."
+    if may:
+        return f"{_name_commands(may)} must pass; the rest {rest}."
+    if tests:
+        return (
+            f"Decided by {_name_commands(tests)} where the work turns it from red to green; else it {rest}."
+        )
+    return f"No check decides this; it {rest}."
 
 
 COMMAND_SHOWN = 80
@@ -340,10 +332,6 @@ def _gate_folder_changed(gate: Gate, project_state: ProjectState) -> bool:
     if not gate.folder or project_state.changed is None:
         return True
     return any(path.startswith(f"{gate.folder}/") for path in project_state.changed)
-
-
-def _proves_pass(run: GateRun, tree: str) -> bool:
-    return run.outcome is Outcome.PASSED and run.tree == tree and not run.flaky and not run.moved
 
 
 def proven_gate_kinds(run: GateRun) -> tuple[Kind, ...]:

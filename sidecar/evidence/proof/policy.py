@@ -19,9 +19,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.conditions import asks_for_change_of_checks
+from sidecar.evidence.gates.goal_checks import asks_for_change_of_checks
 from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
-from sidecar.kernel.gate import NOTHING_EXECUTED, CheckComparison, Gate, GateRun, Kind, Outcome
+from sidecar.kernel.gate import NOTHING_EXECUTED, CheckComparison, CheckTrial, Gate, GateRun, Kind, Outcome
 
 NAMED: Final = 10
 """Findings that the agent or the user is told of at once."""
@@ -35,6 +35,8 @@ EXECUTED_CHANGES: Final = frozenset(
         CheckChange.EXPECTATION_CHANGED,
         CheckChange.CHECKS_DROPPED,
         CheckChange.NOT_COMPARED,
+        CheckChange.CHECK_GONE,
+        CheckChange.CANNOT_FAIL,
     )
 )
 """What was found by running checks."""
@@ -47,6 +49,10 @@ SENTENCES: Final = {
     CheckChange.CHECKS_DROPPED: "checks were dropped: {before} when the work began, {after} now",
     CheckChange.NOT_COMPARED: "changed, and {after}",
     CheckChange.NEW_CHECKS_SHOW_NOTHING: "what was added passes on the old code, too: it shows nothing new",
+    CheckChange.CHECK_GONE: "it passed when the work began, runs no more, and fails as it was: {after}",
+    CheckChange.LOOKED_ELSEWHERE: "no check that passed opened it",
+    CheckChange.COMMAND_WEAKENED: "ends well whatever it finds: {after}",
+    CheckChange.CANNOT_FAIL: "passes {after}, too",
     CheckChange.GATE_CHANGED: "was changed since you approved it, so it was not run ({before})",
     CheckChange.TOOL_REPLACED: "changed since the work began, outside of what the project holds",
     CheckChange.LINK_LEAVES_TREE: "is a link out of the project now, to {after}",
@@ -102,6 +108,24 @@ def rate_comparison(
     if upgraded or asks_for_change_of_checks(asked):  # the user's wish may be just this: the judge weighs it
         return tuple(replace(one, weight=FindingSeverity.SHOWN) for one in found)
     return found
+
+
+def rate_trial(trial: CheckTrial) -> tuple[IntegrityFinding, ...]:
+    """Rate the trial of a check that passed: one that passes whatever the code does is no check."""
+    tried = (
+        (trial.on_base, "with the old code, with which it failed"),
+        (trial.falsified, f"with the expectation at {trial.expectation} turned wrong"),
+    )
+    return tuple(
+        IntegrityFinding(
+            change=CheckChange.CANNOT_FAIL,
+            weight=FindingSeverity.GRAVE,
+            file=f"`{trial.now.gate.command}`",
+            after=how,
+        )
+        for run, how in tried
+        if run is not None and run.outcome is Outcome.PASSED
+    )
 
 
 def rate_new_checks(comparisons: Iterable[CheckComparison]) -> tuple[IntegrityFinding, ...]:

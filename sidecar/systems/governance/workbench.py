@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.conditions import asks_for_change_of_checks
+from sidecar.evidence.gates.goal_checks import asks_for_change_of_checks
 from sidecar.evidence.gates.policy import runnable_gates, unapproved_gate_runs
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.old_checks import find_weakenings

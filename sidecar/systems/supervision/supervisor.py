@@ -377,10 +377,11 @@ class Supervisor:
             return reply
         services = self._services
         catalog = await services.catalog.list(event.project, event.environment)
-        checks = describe_checks(goal, ProjectState(tree="", rubric=NO_RUBRIC, catalog=catalog))
         settings, _ = services.configuration.load()
         judge = None if in_shell else services.judge.chosen(event.environment, settings)
-        said = orders.describe_new_goal(session, goal, settings, checks, judge)
+        state = ProjectState(tree="", rubric=NO_RUBRIC, catalog=catalog)
+        checks = describe_checks(goal, state, judge.backend if judge else None)
+        said = orders.describe_new_goal(session, goal, settings, checks)
         return replace(reply, headline=said.headline, details=said.details)
 
     def _note(self, event: HostEvent, data: EventData, origin: str = "") -> None:

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.conditions import asks_only_for_tasks, parse_condition
+from sidecar.evidence.gates.goal_checks import named_checks
 from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.goal import ExitCode, GoalStatus
 from sidecar.kernel.journal import Journal, Task
@@ -49,7 +49,7 @@ def with_default_goal(asked: RunRequest, now: RunStatus) -> RunRequest:
     continuable = now.status in CONTINUABLE_STATUSES and now.condition != condition
     if asked.goal.condition or continuable or not (asked.spec or asked.goal.checks):
         return asked
-    return replace(asked, goal=replace(asked.goal, condition=condition))
+    return replace(asked, goal=replace(asked.goal, condition=condition, tasks_alone=bool(asked.spec)))
 
 
 def opening_orders(asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
@@ -114,9 +114,8 @@ CONTINUABLE_STATUSES: Final = frozenset(
 
 def judge_warning(now: RunStatus) -> str:
     """Return what a run without a judge is told before its first agent; "" where nobody has to be asked."""
-    checks_decide = now.checks and (
-        parse_condition(now.condition, now.checks) is not None or asks_only_for_tasks(now.condition)
-    )
+    alone = now.tasks_alone or named_checks(now.condition, checks=now.checks).alone
+    checks_decide = now.checks and alone
     if not now.no_judge or checks_decide:
         return ""
     return (

@@ -16,7 +16,6 @@ from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.gates.policy import failed_required_runs, unrunnable_required_runs
 from sidecar.evidence.injection import addresses_judge
 from sidecar.evidence.proof.policy import describe_findings
-from sidecar.judging.verdicts import describe_judgement
 from sidecar.kernel.effects import Continue, Feedback, Inquiry, Rest, RestReason, Ruling
 from sidecar.kernel.evidence import MissingWork
 from sidecar.kernel.goal import Goal, GoalStatus
@@ -180,6 +179,10 @@ def _describe_continuation(
 
 GOAL_ENDINGS: dict[GoalStatus, tuple[RestReason, str]] = {
     GoalStatus.ACHIEVED: (RestReason.ACHIEVED, "goal achieved"),
+    GoalStatus.JUDGED: (
+        RestReason.JUDGED,
+        "goal judged done, not proved: nothing was executed that bears on it",
+    ),
     GoalStatus.COMPLETED: (RestReason.COMPLETED, "session completed"),
     GoalStatus.UNVERIFIED: (RestReason.UNVERIFIED, "goal unverified, please look"),
     GoalStatus.EXHAUSTED: (RestReason.EXHAUSTED, "budget spent, goal not achieved"),
@@ -188,6 +191,7 @@ GOAL_ENDINGS: dict[GoalStatus, tuple[RestReason, str]] = {
 }
 GO_ON: Final = {
     GoalStatus.UNVERIFIED: "/supervisor:goal resume, when it can run",
+    GoalStatus.JUDGED: '/supervisor:goal and the condition again with --check "command", to have it proved',
     GoalStatus.STALLED: "what may help the agent, then /supervisor:goal resume",
     GoalStatus.IMPOSSIBLE: "/supervisor:goal and another condition",
 }
@@ -211,11 +215,8 @@ def end_goal(
         return inquiry, Rest(reason=reason, detail=why)
     shown, then = why, then or GO_ON.get(status, "")
     why = f"{why}; still missing: {missing}" if missing else why
-    if status is GoalStatus.ACHIEVED:
-        how = (describe_judgement(inquiry.case),) if inquiry.case is not None else ()
-        words = ", ".join((words, *how))
-        shown = "; ".join((*_text_for_judge(inquiry, goal), why))
-        why = "; ".join((*how, shown))
+    if status in (GoalStatus.ACHIEVED, GoalStatus.JUDGED):
+        why = shown = "; ".join((*_text_for_judge(inquiry, goal), *_not_falsified(inquiry), why))
     ended = replace(goal, status=status, last_reason=why[:1000], unjudged="")
     inquiry = replace(inquiry, session=replace(inquiry.session, goal=ended))
     lines = (
@@ -260,6 +261,14 @@ def _text_for_judge(inquiry: Inquiry, goal: Goal) -> Iterator[str]:
     return (f"please look: {fact.fact}" for fact in found[:PLACES_SHOWN])
 
 
+def _not_falsified(inquiry: Inquiry) -> Iterator[str]:
+    """What is told of checks of which it could not be tried whether they can fail."""
+    for one in inquiry.trials:
+        if one.falsified is None:
+            why = f" ({one.unseen})" if one.unseen else ""
+            yield f"whether `{one.now.gate.command}` could fail was not tried{why}"
+
+
 def rest_unjudged(inquiry: Inquiry, why: str, remedy: str = "supervisor explain") -> tuple[Inquiry, Ruling]:
     """Rest without a verdict: the goal stays as it is, and everyone can see why (law 5), and what is known.
 
@@ -281,9 +290,9 @@ def rest_unjudged(inquiry: Inquiry, why: str, remedy: str = "supervisor explain"
 
 def _describe_known(inquiry: Inquiry) -> tuple[str, ...]:
     """Say what was found without a judge: what ended how, and what changed in the checks."""
-    runs = (
+    runs = tuple(
         f"`{run.gate.command}` {run.outcome.value.replace('-', ' ')}"
         for run in inquiry.runs
         if gates.bears_on_goal(run)
     )
-    return (*runs, *describe_findings(inquiry.project_state.findings[:KNOWN_FINDINGS]))
+    return (*(inquiry.proof or runs), *describe_findings(inquiry.project_state.findings[:KNOWN_FINDINGS]))

@@ -3,9 +3,12 @@
 - Required gates: a failed one sends the agent back. One that could not run is reported once; then the goal
   rests unverified.
 - Advisory gates run only when every required one passed; only their new failures count.
-- Where a file that bears on a check changed, required gates and all tests run once more as they were when the
-  work began (proof by execution). A failure that was there then and is there still is asked about once.
-- "The tests pass" is decided here where nothing speaks against it.
+- What passed is compared with the files as they were when the work began (proof by execution). A failure that
+  was there then and is there still is asked about once.
+- A goal that says no more than that checks pass is decided here where nothing speaks against it. For any
+  other, checks that failed and pass by the change of the product are proof: a judge may object, but is not
+  needed.
+- Before checks alone end a goal, it is tried whether those that turned green could fail at all.
 - A goal that asks only for tasks is completed where the agent declared its session complete, no task is open,
   and every required gate, at least one, passed.
 - Claims: one that the evidence contradicts sends the agent back.
@@ -17,20 +20,23 @@ from msgspec.structs import replace
 
 from sidecar.evidence.claims.ledger import CHECK_CLAIMS, build_claim_ledger, invents_test_run
 from sidecar.evidence.gates import policy as gates
-from sidecar.evidence.gates.conditions import asks_only_for_tasks, gate_kinds_named
+from sidecar.evidence.gates.goal_checks import asks_only_for_tasks
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof import policy as proof
-from sidecar.kernel.effects import Effect, Inquiry, Ruling, RunGates, RunOldChecks, Wanted
-from sidecar.kernel.evidence import ClaimKind, ClaimStatus, Evidence, MissingWork, Source
+from sidecar.evidence.proof.worth import WorthOfPasses, weigh_passes
+from sidecar.kernel.effects import Effect, Inquiry, Ruling, RunGates, RunOldChecks, TryChecks, Wanted
+from sidecar.kernel.evidence import CheckChange, ClaimKind, ClaimStatus, Evidence, MissingWork, Source
 from sidecar.kernel.gate import CheckComparison, CheckTrial, GateRun, Kind, Outcome
 from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.text import counted
 from sidecar.systems.supervision.policy.continuations import end_goal, send_agent_back
 
-GATES_STAGE, OLD_CHECKS_STAGE, ADVICE_STAGE = "gates", "old-checks", "advice"
+GATES_STAGE, OLD_CHECKS_STAGE, ADVICE_STAGE, TRIAL_STAGE = "gates", "old-checks", "advice", "trial"
 """The stages in which gates run."""
 ASKED_ABOUT_LIMIT = 500
 """Maximum number of changes, as digests, that a goal remembers having asked about."""
+RED_LIMIT = 50
+"""Commands of checks that a goal remembers having seen fail."""
 UndecidedChecks = tuple[Inquiry, None]
 """The checks decide nothing: the rules and the judge are next."""
 ChecksStep = tuple[Inquiry, Effect | Ruling]
@@ -51,6 +57,9 @@ def handle_gate_runs(
 ) -> ChecksStep | UndecidedChecks:
     """Add the results of gates and decide what is next."""
     stage, inquiry = inquiry.stage, replace(inquiry, runs=(*inquiry.runs, *runs))
+    red = (run.gate.command for run in runs if run.outcome is Outcome.FAILED)
+    goal = replace(goal, seen_red=tuple(dict.fromkeys((*goal.seen_red, *red)))[-RED_LIMIT:])
+    inquiry = _with_goal(inquiry, goal)
     return (
         _handle_required_runs(inquiry, goal, at)
         if stage == GATES_STAGE
@@ -71,13 +80,13 @@ def _handle_required_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep
 
 
 def _compare_with_old_checks(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedChecks:
-    """Run the old checks of what passed, where a check changed, or where a repair is to be shown."""
+    """Compare what passed with the files as they were, unless all is known or nothing changed."""
+    state = inquiry.project_state
     passed = tuple(run for run in inquiry.runs if gates.bears_on_goal(run) and run.outcome is Outcome.PASSED)
-    asked = gates.proof_asked_for(goal, inquiry.project_state)
-    wanted = Wanted.PROOF if asked is None or asked.repairs else Wanted.NOTHING
-    if passed and (inquiry.project_state.checks_changed or (asked is not None and asked.repairs)):
-        seconds = inquiry.project_state.catalog.settings.seconds
-        return replace(inquiry, stage=OLD_CHECKS_STAGE), RunOldChecks(passed, seconds, wanted)
+    known = all(any(one.gate == run.gate.id for one in goal.baseline) for run in passed)
+    if passed and state.changed != () and (state.checks_changed or not known):
+        order = RunOldChecks(passed, state.catalog.settings.seconds, Wanted.PROOF)
+        return replace(inquiry, stage=OLD_CHECKS_STAGE), order
     return _handle_all_runs(inquiry, goal, at)
 
 
@@ -92,7 +101,7 @@ def handle_old_checks(
         for one in comparisons
         for finding in proof.rate_comparison(one, asked, upgraded=state.dependencies_changed)
     )
-    if gates.proof_asked_for(goal, state) is None:
+    if not gates.checks_of_goal(goal, state).alone:
         found += proof.rate_new_checks(comparisons)
     known = replace(state, findings=(*found, *state.findings))
     inquiry = replace(inquiry, project_state=known, comparisons=comparisons)
@@ -100,35 +109,63 @@ def handle_old_checks(
 
 
 def handle_trials(
-    inquiry: Inquiry,
-    goal: Goal,
-    trials: tuple[CheckTrial, ...],  # noqa: ARG001 - until the policy weighs them
-    at: float,
+    inquiry: Inquiry, goal: Goal, trials: tuple[CheckTrial, ...], at: float
 ) -> ChecksStep | UndecidedChecks:
     """Add what trying to make the checks fail showed, and go on."""
-    return _handle_all_runs(inquiry, goal, at)
+    found = tuple(finding for one in trials for finding in proof.rate_trial(one))
+    state = inquiry.project_state
+    known = replace(state, findings=(*found, *state.findings))
+    return _handle_all_runs(replace(inquiry, project_state=known, trials=trials), goal, at)
 
 
 def _handle_all_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedChecks:
-    state = inquiry.project_state
-    changed = gates.changed_test_gates(state, inquiry.runs)
-    outside = (*proof.rate_surroundings(inquiry.runs), *proof.rate_changed_gates(changed))
-    kinds = {run.gate.kind for run in inquiry.runs if gates.bears_on_goal(run)}
-    kinds |= gate_kinds_named(goal.condition)
-    bearing = replace(state, findings=(*outside, *proof.relevant_findings(state.findings, kinds)))
-    inquiry = _with_evidence(replace(inquiry, project_state=bearing), goal)
-    if grave := proof.grave_findings(bearing.findings, goal.asked_about):
-        asked = tuple(dict.fromkeys((*goal.asked_about, *map(proof.finding_digest, grave))))
-        asked = asked[-ASKED_ABOUT_LIMIT:]
-        inquiry = _with_goal(inquiry, replace(goal, asked_about=asked))
-        then = "Undo it, or say in your last message why it is right; a judge weighs it."
-        missing_work = MissingWork(
-            kind="checks-changed", missing=proof.describe_findings(grave), next_step=then
-        )
+    inquiry = _with_evidence(_with_bearing_findings(inquiry, goal), goal)
+    findings = inquiry.project_state.findings
+    if missing_work := _new_failures(inquiry, goal):
         return send_agent_back(inquiry, missing_work, at)
-    if gates.gates_prove_condition(
-        goal, inquiry.runs, inquiry.project_state, inquiry.comparisons
-    ) and not _own_check_claims(inquiry, ClaimStatus.CONTRADICTED):
+    if red := [run for run in _failed_tests(inquiry) if f"red:{run.gate.id}" not in goal.asked_about]:
+        asked = (f"red:{run.gate.id}" for run in red)
+        then = "Repair what belongs to the goal, or say in your last message why this does not."
+        missing_work = replace(_describe_failures(inquiry, tuple(red)), next_step=then)
+        return send_agent_back(_remember_asked_about(inquiry, goal, *asked), missing_work, at)
+    if grave := proof.grave_findings(findings, goal.asked_about):
+        missing_work = MissingWork(
+            kind="checks-changed",
+            missing=proof.describe_findings(grave),
+            next_step="Undo it, or say in your last message why it is right; a judge weighs it.",
+        )
+        inquiry = _remember_asked_about(inquiry, goal, *map(proof.finding_digest, grave))
+        return send_agent_back(inquiry, missing_work, at)
+    return _decide(inquiry, goal, at)
+
+
+def _with_bearing_findings(inquiry: Inquiry, goal: Goal) -> Inquiry:
+    """Add the findings about the runs themselves, and leave out those that bear on none of them."""
+    state = inquiry.project_state
+    if inquiry.stage == TRIAL_STAGE:  # they are there already
+        return inquiry
+    outside = (
+        *proof.rate_surroundings(inquiry.runs),
+        *proof.rate_changed_gates(gates.changed_test_gates(state, inquiry.runs)),
+    )
+    kinds = {run.gate.kind for run in inquiry.runs if gates.bears_on_goal(run)}
+    kinds |= gates.checks_of_goal(goal, state).kinds
+    bearing = (*outside, *proof.relevant_findings(state.findings, kinds))
+    return replace(inquiry, project_state=replace(state, findings=bearing))
+
+
+def _decide(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedChecks:
+    """End the goal where checks alone do, and say what they prove where they do not."""
+    state = inquiry.project_state
+    alone = gates.checks_of_goal(goal, state).alone
+    worth = weigh_passes(goal, inquiry.runs, inquiry.comparisons, state, alone=alone)
+    own_red = bool(_own_check_claims(inquiry, ClaimStatus.CONTRADICTED))
+    decided = gates.gates_prove_condition(goal, inquiry.runs, state) and not own_red
+    inquiry = replace(inquiry, proof=worth.proof, proved=not own_red and _is_repaired(inquiry, worth))
+    if (decided or inquiry.proved) and worth.turned_green and inquiry.stage != TRIAL_STAGE:
+        seconds = state.catalog.settings.seconds
+        return replace(inquiry, stage=TRIAL_STAGE), TryChecks(worth.turned_green, seconds)
+    if decided:
         return end_goal(inquiry, GoalStatus.ACHIEVED, describe_gate_results(inquiry, goal))
     switched_on = inquiry.settings.rules.false_complete == "on"
     if switched_on and (untrue := find_contradicted_claims(inquiry)):
@@ -139,11 +176,33 @@ def _handle_all_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | Un
     return inquiry, None
 
 
+def _is_repaired(inquiry: Inquiry, worth: WorthOfPasses) -> bool:
+    """Whether checks prove the goal without a judge: red became green, and nothing speaks against it."""
+    state = inquiry.project_state
+    told = any(one.change is not CheckChange.CI_CHANGED for one in state.findings)
+    return bool(worth.turned_green) and worth.green and not (told or state.unseen or state.untouched)
+
+
+def _failed_tests(inquiry: Inquiry) -> list[GateRun]:
+    """Return the approved tests that fail, though the goal does not name them."""
+    return [
+        run
+        for run in inquiry.runs
+        if gates.bears_on_goal(run) and not run.gate.required and run.outcome is Outcome.FAILED
+    ]
+
+
+def _new_failures(inquiry: Inquiry, goal: Goal) -> MissingWork | None:
+    """Return the failures of approved tests that were not there when the goal was set."""
+    failed = [run for run in _failed_tests(inquiry) if gates.new_gate_failures(run, goal.baseline)]
+    return _describe_failures(inquiry, tuple(failed)) if failed else None
+
+
 def _session_is_completed(inquiry: Inquiry, goal: Goal) -> bool:
     """Whether a goal that asks only for tasks has come to its end, by the journal and the required gates."""
     turn = inquiry.turn
     return (
-        asks_only_for_tasks(goal.condition)
+        asks_only_for_tasks(goal)
         and turn.complete
         and not turn.planned
         and gates.required_gates_are_green(inquiry.runs, inquiry.project_state)
@@ -261,6 +320,11 @@ def _gate_evidence(inquiry: Inquiry, runs: tuple[GateRun, ...]) -> tuple[Evidenc
 
 def _remember_asked_to_run(inquiry: Inquiry, goal: Goal, names: tuple[str, ...]) -> Inquiry:
     return _with_goal(inquiry, replace(goal, asked_to_run=tuple(sorted({*goal.asked_to_run, *names}))))
+
+
+def _remember_asked_about(inquiry: Inquiry, goal: Goal, *digests: str) -> Inquiry:
+    asked = tuple(dict.fromkeys((*goal.asked_about, *digests)))[-ASKED_ABOUT_LIMIT:]
+    return _with_goal(inquiry, replace(goal, asked_about=asked))
 
 
 def _with_goal(inquiry: Inquiry, goal: Goal) -> Inquiry:

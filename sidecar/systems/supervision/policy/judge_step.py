@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.conditions import asks_only_for_tasks
+from sidecar.evidence.gates.goal_checks import asks_only_for_tasks
 from sidecar.evidence.proof import policy as proof
 from sidecar.judging.case import build_case
 from sidecar.judging.verdicts import is_near_threshold, upheld_gaps, verdict_objection
@@ -48,12 +48,12 @@ JUDGE_STAGE, TASKS_STAGE = "judge", "tasks"
 
 def ask_judge(inquiry: Inquiry, condition: str, at: float) -> JudgingStep:
     """Ask the judge, unless tasks alone decide that a run goes on, or a limit on cost is reached."""
-    ready = any(task.now for task in inquiry.turn.planned)
-    if ready and asks_only_for_tasks(condition) and (missing_work := _work_left_in_run(inquiry, "")):
+    goal, ready = active_goal(inquiry.session), any(task.now for task in inquiry.turn.planned)
+    alone = ready and goal is not None and asks_only_for_tasks(goal)
+    if alone and (missing_work := _work_left_in_run(inquiry, "")):
         return send_agent_back(replace(inquiry, stage=TASKS_STAGE), missing_work, at)
     inquiry = replace(inquiry, stage=JUDGE_STAGE)
-    goal = active_goal(inquiry.session)
-    if goal is not None and (why := reached_cents_limit(goal, inquiry.settings)):
+    if goal is not None and not inquiry.proved and (why := reached_cents_limit(goal, inquiry.settings)):
         return end_goal(inquiry, GoalStatus.EXHAUSTED, f"{why} spent (set the goal again to go on)")
     if why := reached_daily_limit(inquiry.today, inquiry.settings):
         return _daily_limit_reached(inquiry, why, at)
@@ -82,6 +82,9 @@ def _go_on_or_rest(inquiry: Inquiry, why: str, at: float, remedy: str = EXPLAIN)
     """Handle a stop that nobody judged: a run goes on while its agents have something to do, others rest."""
     if missing_work := _work_left_in_run(inquiry, why):
         return send_agent_back(replace(inquiry, stage=TASKS_STAGE), missing_work, at)
+    if inquiry.proved:  # a judge could have objected, and was not needed
+        shown = f"{'; '.join(inquiry.proof)}; nobody judged what the goal asks beyond that ({why})"
+        return end_goal(replace(inquiry, case=None), GoalStatus.ACHIEVED, shown)
     if inquiry.suspicion and active_goal(inquiry.session) and (missing_work := gate_failures(inquiry)):
         return send_agent_back(replace(inquiry, stage=GATES_STAGE), missing_work, at)
     return rest_unjudged(inquiry, why, remedy)
@@ -98,7 +101,7 @@ def _work_left_in_run(inquiry: Inquiry, why: str) -> MissingWork | None:
     if ready := [task for task in turn.planned if task.now]:
         open_tasks = f"{counted(len(ready), 'open task')} that can be done now"
         missing = f"{open_tasks}, first {ready[0].id}: {ready[0].text}"
-    elif asks_only_for_tasks(goal.condition) and not turn.planned and not turn.complete:
+    elif asks_only_for_tasks(goal) and not turn.planned and not turn.complete:
         missing = "no task is open, and the session was not declared complete"
     else:
         return None
@@ -181,11 +184,11 @@ def _rule_complete(inquiry: Inquiry, verdict: Complete, goal: Goal | None) -> Ju
     shown = "; ".join(f"{met.criterion} ({', '.join(met.evidence)})" for met in verdict.criteria)
     if changed := proof.describe_findings(inquiry.project_state.findings):
         shown = f"{shown}; please look at what changed in the checks: {'; '.join(changed)}"
-    return (
-        end_goal(inquiry, GoalStatus.ACHIEVED, shown)
-        if goal
-        else (inquiry, Rest(reason=RestReason.CLEAN, detail=shown))
-    )
+    if goal is None:
+        return inquiry, Rest(reason=RestReason.CLEAN, detail=shown)
+    if inquiry.proof:
+        return end_goal(inquiry, GoalStatus.ACHIEVED, f"{'; '.join(inquiry.proof)}; judged: {shown}")
+    return end_goal(inquiry, GoalStatus.JUDGED, shown)
 
 
 def _missing_from_verdict(inquiry: Inquiry, case: JudgeCase, verdict: Incomplete) -> MissingWork:

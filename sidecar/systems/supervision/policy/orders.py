@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.goal import ExitCode, Goal, GoalStatus
 from sidecar.kernel.orders import Ancestry, Giver, GoalTerms, Order, Origin, Process
@@ -81,6 +80,8 @@ def session_exit_code(session: Session | None) -> ExitCode:
         return ExitCode.NO_GOAL
     if goal.status in (GoalStatus.ACHIEVED, GoalStatus.COMPLETED):
         return ExitCode.ACHIEVED
+    if goal.status is GoalStatus.JUDGED:
+        return ExitCode.JUDGED
     unsure = goal.status is GoalStatus.UNVERIFIED or goal.unjudged
     return ExitCode.UNVERIFIED if unsure else ExitCode.NOT_ACHIEVED
 
@@ -123,6 +124,7 @@ def _set_goal(session: Session, settings: Settings, asked: GoalTerms, typed: Typ
         condition=asked.condition,
         prompt_id=typed.prompt_id,
         checks=asked.checks,
+        tasks_alone=asked.tasks_alone,
         set_at=typed.at,
         max_seconds=asked.max_seconds,
         max_tokens=asked.max_tokens,
@@ -135,7 +137,7 @@ def _set_goal(session: Session, settings: Settings, asked: GoalTerms, typed: Typ
         active_since=typed.at,
     )
     named = ", ".join(f"`{check}`" for check in goal.checks)
-    checks = f"Will be run at each stop: {named}. {CHOSEN_LATER}" if named else CHOSEN_LATER
+    checks = f"{named} must pass. {CHOSEN_LATER}" if named else CHOSEN_LATER
     return session, describe_new_goal(session, goal, settings, checks)
 
 
@@ -146,9 +148,7 @@ CHOSEN_LATER = (
 )
 
 
-def describe_new_goal(
-    session: Session, goal: Goal, settings: Settings, checks: str, judge: ChosenBackend | None = None
-) -> CommandReply:
+def describe_new_goal(session: Session, goal: Goal, settings: Settings, checks: str) -> CommandReply:
     """Say what will be judged, by what, and within which budget."""
     money = " and ".join(
         f"{cents:g} cents for judging {what}"
@@ -162,18 +162,11 @@ def describe_new_goal(
         f"{goal.max_tokens or settings.goal_max_tokens} tokens",
         money or "no limit in money",
     )
-    asked = f"{_describe_judge(judge)} " if judge else ""
     return CommandReply(
         headline=f"goal set: {clean_line(goal.condition, CONDITION_SHOWN)}",
-        details=(checks, f"{asked}Budget: {', '.join(limits)}."),
+        details=(checks, f"Budget: {', '.join(limits)}."),
         work=True,
     )
-
-
-def _describe_judge(judge: ChosenBackend) -> str:
-    if judge.backend:
-        return f"Judge: {judge.backend}, where checks cannot tell."
-    return "No judge where checks cannot tell (why: supervisor doctor)."
 
 
 def _reset_goal_counters(session: Session) -> Session:

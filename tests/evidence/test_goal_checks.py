@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-
 from sidecar.evidence.gates.conditions import (
     RequestedProof,
     asks_only_for_tasks,
@@ -12,6 +11,7 @@ from sidecar.evidence.gates.conditions import (
     named_tests,
     parse_condition,
 )
+
 from sidecar.evidence.gates.policy import gates_prove_condition, required_gates
 from sidecar.kernel.effects import UNSEEN_PROJECT
 from sidecar.kernel.gate import AvailableGates, CheckComparison, Gate, GateOrigin, GateRun, Kind, Outcome
