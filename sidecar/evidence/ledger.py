@@ -142,6 +142,9 @@ def _check_change_facts(project_state: ProjectState) -> Iterator[Evidence]:
         bad = finding.weight is FindingSeverity.GRAVE
         said = describe_finding(finding)
         yield Evidence(id="", source=Source.CHANGE, fact=said, tree=project_state.tree, bad=bad)
+    for part in project_state.untouched:
+        said = f"the goal names {part}, and no changed line, name or file has it"
+        yield Evidence(id="", source=Source.CHANGE, fact=said, tree=project_state.tree, bad=True)
     if (more := len(project_state.findings) - EVIDENCE_CHANGES_LIMIT) > 0:
         yield Evidence(
             id="", source=Source.CHANGE, fact=f"{more} more changes to the checks", tree=project_state.tree

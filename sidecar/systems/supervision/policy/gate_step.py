@@ -23,6 +23,7 @@ from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.gates.goal_checks import asks_only_for_tasks
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof import policy as proof
+from sidecar.evidence.proof.opened import rate_opened
 from sidecar.evidence.proof.worth import WorthOfPasses, weigh_passes
 from sidecar.kernel.effects import Effect, Inquiry, Ruling, RunGates, RunOldChecks, TryChecks, Wanted
 from sidecar.kernel.evidence import CheckChange, ClaimKind, ClaimStatus, Evidence, MissingWork, Source
@@ -147,6 +148,7 @@ def _with_bearing_findings(inquiry: Inquiry, goal: Goal) -> Inquiry:
     outside = (
         *proof.rate_surroundings(inquiry.runs),
         *proof.rate_changed_gates(gates.changed_test_gates(state, inquiry.runs)),
+        *rate_opened(state.code, [run for run in inquiry.runs if gates.bears_on_goal(run)]),
     )
     kinds = {run.gate.kind for run in inquiry.runs if gates.bears_on_goal(run)}
     kinds |= gates.checks_of_goal(goal, state).kinds
