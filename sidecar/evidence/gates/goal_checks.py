@@ -27,7 +27,7 @@ COMMAND_SIGNS: Final = frozenset(" /")
 """What tells a command from a word."""
 QUOTED: Final = re.compile(r"`([^`]+)`")
 WORD: Final = re.compile(r"[^\s,;:!()\"]+")
-OPTION: Final = re.compile(r"-\S*|\.")
+OPTION: Final = re.compile(r"-\S*|[./]+")
 """A word that belongs to the command before it."""
 
 
