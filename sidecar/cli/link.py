@@ -9,6 +9,7 @@ import click
 from msgspec import Struct
 
 from sidecar import __version__
+from sidecar.kernel.goal import ExitCode
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
 from sidecar.platform.rpc import HelloAnswer, HelloRequest
@@ -20,7 +21,16 @@ SESSION_OPTION: Final = click.option(
     help="The host's session id, or HOST:ID; else one whose goal is held here, or the one seen last.",
 )
 
+ACCEPT_JUDGED_OPTION: Final = click.option(
+    "--accept-judged", is_flag=True, help="Let a goal that is done by a judge's word alone end in 0, too."
+)
+
 T = TypeVar("T")
+
+
+def accepted_code(code: int, *, accept_judged: bool) -> int:
+    """The exit code for a goal, 0 for one that was only judged where that is enough for the user."""
+    return ExitCode.ACHIEVED if accept_judged and code == ExitCode.JUDGED else code
 
 
 def session_reference(session: str) -> SessionSelector:

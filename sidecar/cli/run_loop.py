@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
-from sidecar.cli.link import call_sidecar, greet_sidecar
+from sidecar.cli.link import ACCEPT_JUDGED_OPTION, accepted_code, call_sidecar, greet_sidecar
 from sidecar.cli.printing import echo
 from sidecar.cli.run_keys import RunKeys, typed_keys
 from sidecar.cli.run_log import show_run_log
@@ -119,6 +119,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 )
 @click.option("--session", default="", help="Go on with this session, or call a new one so.")
 @click.option("--template", type=click.Path(dir_okay=False), help="Another prompt than the usual one.")
+@ACCEPT_JUDGED_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each event.")
 @click.option("--acp", is_flag=True, help="The agent speaks the Agent Client Protocol.")
 @click.option(
@@ -144,6 +145,7 @@ def run(  # noqa: PLR0913 - one for each option
     jobs: int | None,
     session: str,
     template: str | None,
+    accept_judged: bool,
     as_json: bool,
     acp: bool,
     leave: str,
@@ -158,7 +160,7 @@ def run(  # noqa: PLR0913 - one for each option
     writes the prompt's template into your configuration folder, `supervisor run log [SESSION] [NUMBER]` shows
     the iterations.
 
-    Exit codes: 0 achieved, 1 not, 2 unverified, 3 no goal any more, 130 interrupted.
+    Exit codes: 0 achieved, 1 not, 2 unverified, 3 no goal any more, 4 judged, 130 interrupted.
     """
     if command[0] == "log":
         show_run_log(command[1:])
@@ -199,7 +201,8 @@ def run(  # noqa: PLR0913 - one for each option
         if wish.reset:
             _forget_session(asked.session)
         os.chdir(folders.run)  # the path of a socket has at most 108 bytes, so use it by its name
-        sys.exit(asyncio.run(_run_to_end(wish, folders, show)))
+        code = asyncio.run(_run_to_end(wish, folders, show))
+        sys.exit(accepted_code(code, accept_judged=accept_judged))
 
 
 def _goal_terms(goal: str, checks: tuple[str, ...], minutes: int | None) -> GoalTerms:

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from sidecar.cli.printing import echo_json_text
 from sidecar.cli.screen import Screen
+from sidecar.kernel.goal import ExitCode
 from sidecar.kernel.runs import (
     AgentEnded,
     AgentPrinted,
@@ -139,8 +140,8 @@ class RunTerminalView(RunView):
 
     def _ended(self, what: RunFinished) -> None:
         self.close()
-        good = what.exit_code == 0
-        mark = "[bold green]✔" if good else "[bold red]✘"
+        good = what.exit_code == ExitCode.ACHIEVED
+        mark = END_MARKS.get(what.exit_code, "[bold red]✘")
         times = counted(what.iterations, "iteration")
         why = "" if good or not what.detail else f": {_escape_line(what.detail, REASON_LENGTH)}"
         self._print(f"{mark} {escape(what.outcome)}[/] after {times}{why}")
@@ -171,6 +172,8 @@ def _escape_line(text: str, limit: int = SHOWN_LENGTH) -> str:
     return escape(line if len(line) <= limit else f"{line[: limit - 1]}…")
 
 
+END_MARKS: Final = {ExitCode.ACHIEVED: "[bold green]✔", ExitCode.JUDGED: "[bold yellow]?"}
+"""What the last line begins with; any other code is a failure."""
 SILENT_S: Final = 10.0
 """Seconds without output after which that is said."""
 TASKS_SHOWN: Final = 8

@@ -10,7 +10,13 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
+from sidecar.cli.link import (
+    ACCEPT_JUDGED_OPTION,
+    SESSION_OPTION,
+    accepted_code,
+    call_sidecar,
+    session_reference,
+)
 from sidecar.cli.printing import echo, echo_json, local_time
 from sidecar.cli.screen import Screen, new_table
 from sidecar.kernel.goal import Spending
@@ -31,13 +37,14 @@ CONDITION_LENGTH: Final = 80
 @click.command(short_help="Where the sessions of this folder stand, and why.")
 @SESSION_OPTION
 @click.option("--exit-code", is_flag=True, help="End with a code for the goal.")
+@ACCEPT_JUDGED_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print the whole report for a script.")
-def status(session: str, *, exit_code: bool, as_json: bool) -> None:
+def status(session: str, *, exit_code: bool, accept_judged: bool, as_json: bool) -> None:
     """Show the goal, what is spent, the last decisions and why, and the other sessions of this folder.
 
     They are those in the folder, above and below it. One whose goal is held now comes first.
 
-    Exit codes with --exit-code: 0 achieved, 1 not achieved, 2 unverified, 3 no goal.
+    Exit codes with --exit-code: 0 achieved, 1 not achieved, 2 unverified, 3 no goal, 4 judged.
     """
     report = call_sidecar("report", session_reference(session), SessionReport)
     if session and not report.session:
@@ -48,7 +55,7 @@ def status(session: str, *, exit_code: bool, as_json: bool) -> None:
         echo_json(report)
     else:
         _print_report(report)
-    sys.exit(report.exit_code if exit_code else 0)
+    sys.exit(accepted_code(report.exit_code, accept_judged=accept_judged) if exit_code else 0)
 
 
 def _print_report(report: SessionReport) -> None:

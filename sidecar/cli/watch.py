@@ -47,7 +47,11 @@ UP, DOWN = ("\x1b[A", "\x1bOA"), ("\x1b[B", "\x1bOB")
 """What the arrow keys send."""
 STYLES: Final = {"judging": "yellow", "working": "cyan", "waiting": "bold red", "closed": "dim"}
 """How it is shown what a session does."""
-DECISION_STYLES: Final = {CONTINUE_DECISION: "yellow", GoalStatus.ACHIEVED.value: "green"}
+DECISION_STYLES: Final = {
+    CONTINUE_DECISION: "yellow",
+    GoalStatus.ACHIEVED.value: "green",
+    GoalStatus.JUDGED.value: "yellow",
+}
 FOR_PEOPLE: Final = (GoalStatus.STALLED, GoalStatus.EXHAUSTED, GoalStatus.UNVERIFIED)
 """Statuses of a goal that goes on only when a person does something."""
 

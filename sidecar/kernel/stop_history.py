@@ -109,7 +109,7 @@ class EvaluatedStop(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `confidence` is the estimated probability, 0 to 1, that the stop is premature; None where there is no
     estimate. `asked`: rules and gates did not decide, so the case went to the judge; `failed` says why that
     gave no verdict, or why the ending is not known. `calls`, `tokens` and `cents` are the cost, `cents` None
-    where a call had no price. `completed`: the goal ended as achieved.
+    where a call had no price. `completed`: the goal ended as achieved or judged.
     """
 
     id: str

@@ -24,7 +24,7 @@ FREE_NAME: Final = "free"
 """In place of its task in the name of an agent's branch, where it has none."""
 MACHINE: Final = os.uname().nodename
 """Where the agents of this process run; one machine has one run of a session."""
-FINAL_OUTCOMES: Final = ("achieved", "completed", "impossible", "cleared")
+FINAL_OUTCOMES: Final = ("achieved", "judged", "completed", "impossible", "cleared")
 """Outcomes after which the same goal does not go on."""
 LOST: Final = "its claim ran out, and another agent took the task"
 

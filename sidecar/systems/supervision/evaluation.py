@@ -212,7 +212,7 @@ class StopPlay:
             tokens=asked.tokens,
             cents=asked.cents,
             criteria=tuple(sorted(asked.criteria)),
-            completed=goal is not None and goal.status is GoalStatus.ACHIEVED,
+            completed=goal is not None and goal.status in (GoalStatus.ACHIEVED, GoalStatus.JUDGED),
         )
 
     async def _answer(self, order: Effect) -> TimedFact | None:

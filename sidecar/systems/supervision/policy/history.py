@@ -100,6 +100,7 @@ class StopFigures(Struct, frozen=True, kw_only=True):
     right: int
     nothing: int
     achieved: int
+    judged: int
     seconds: float
     tokens: int
     cents: float
@@ -144,6 +145,7 @@ def _figures(name: str, found: Sequence[Decision]) -> StopFigures:
         right=sum(one.followed in (FollowUp.REPAIRED, FollowUp.CHANGED) for one in found),
         nothing=sum(one.followed is FollowUp.NOTHING for one in found),
         achieved=sum(one.stop.decided == RestReason.ACHIEVED for one in found),
+        judged=sum(one.stop.decided == RestReason.JUDGED for one in found),
         seconds=round(sum(one.stop.seconds for one in found), 1),
         tokens=sum(stop.judge_tokens for stop in asked),
         cents=round(sum(stop.judge_cents or 0.0 for stop in asked), 2),
