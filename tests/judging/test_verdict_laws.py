@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from sidecar.judging.verdicts import verdict_objection
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.evidence import Complete, Evidence, EvidenceStrength, Met, Source
-from support.verdict_cases import CODE, COMMENT, README, TESTED, case
+from support.verdict_cases import case
 
 DEEP = settings(suppress_health_check=[HealthCheck.filter_too_much])
 """Most random verdicts break a law, as they should; about one in five is believed."""
@@ -25,13 +25,7 @@ FACTS = st.builds(
     worth=st.sampled_from([*EvidenceStrength, EvidenceStrength.CHECK, EvidenceStrength.CHECK]),
     own=st.booleans(),
 )
-CHANGES = st.lists(st.sampled_from([CODE, TESTED, COMMENT, README]), unique=True, max_size=3).map(tuple)
-WORK, FILES, CHECK, GIT = (
-    "uploads are limited",
-    "README.md explains it",
-    "make passes",
-    "everything is committed",
-)
+PROOF = st.sampled_from([(), ("`make` passed",)])
 
 
 @st.composite
@@ -44,43 +38,15 @@ def judgements(draw: st.DrawFn) -> tuple[Complete, JudgeCase]:
     parts = [
         Met(criterion, (*draw(st.lists(st.sampled_from(ids[: None if odd else -1]), min_size=1)), *against))
         for criterion, odd in draw(
-            st.lists(st.tuples(st.sampled_from(["it works", WORK, FILES]), OFTEN_NOT), min_size=1, max_size=3)
+            st.lists(st.tuples(st.sampled_from(["it works", "told"]), OFTEN_NOT), min_size=1, max_size=3)
         )
     ]
     confidence = draw(st.sampled_from([0.3, 0.5, 0.7, 0.9]))
-    shown = case(*facts, condition=draw(st.sampled_from([WORK, FILES, CHECK, GIT])), edits=draw(CHANGES))
-    return Complete(tuple(parts), confidence), shown
+    return Complete(tuple(parts), confidence), case(*facts, proof=draw(PROOF))
 
 
 def sound(fact: Evidence) -> bool:
     return not (fact.stale or fact.bad) and fact.source not in (Source.CLAIM, Source.STEERING)
-
-
-def decides(fact: Evidence, shown: JudgeCase) -> bool:
-    """Whether Supervisor saw a check pass that the user typed or that is the goal: then no word is needed."""
-    passed = sound(fact) and fact.source is Source.GATE and fact.worth is EvidenceStrength.CHECK
-    return passed and (fact.call == "check:1" or shown.condition == CHECK)
-
-
-def new_to_it(fact: Evidence, shown: JudgeCase) -> bool:
-    """Whether a proof saw more than that nothing broke, as far as these goals and changes go."""
-    if fact.worth is EvidenceStrength.WORK or fact.call == "check:1" or shown.condition == CHECK:
-        return True
-    touched = {TESTED, CODE}.intersection(shown.edits)
-    seen = any(
-        one.source is Source.TOOL
-        and sound(one)
-        and one.worth in (EvidenceStrength.WORK, EvidenceStrength.CHECK)
-        for one in shown.evidence
-    )
-    return bool(touched) and (fact.source is Source.TOOL or TESTED in shown.edits or seen)
-
-
-def what_changed_is_known(shown: JudgeCase) -> bool:
-    return bool(shown.edits) or not any(
-        one.source is Source.TOOL and one.worth is EvidenceStrength.FILES and not one.bad
-        for one in shown.evidence
-    )
 
 
 @DEEP
@@ -94,21 +60,14 @@ def test_a_complete_without_objection_breaks_no_law(judgement: tuple[Complete, J
     assert cited <= by_id.keys()
     for fact in shown.evidence:
         if fact.source is Source.STEERING:
-            assert fact.stale or not fact.own or any(decides(one, shown) for one in shown.evidence)
+            assert fact.stale or not fact.own or shown.proof
         elif fact.bad:
             assert fact.stale or fact.worth is not EvidenceStrength.CHECK
             assert fact.source is not Source.GATE or fact.worth is not EvidenceStrength.CHECK
             assert fact.stale or fact.id in cited or fact.source is Source.REPOSITORY
     for met in verdict.criteria:
         proofs = [by_id[number] for number in met.evidence if sound(by_id[number])]
-        by_runs = [one for one in proofs if one.worth in (EvidenceStrength.WORK, EvidenceStrength.CHECK)]
-        by_files = any(one.worth is EvidenceStrength.FILES for one in proofs)
-        if not by_runs:
-            assert by_files
-            assert shown.condition in (FILES, GIT)
-            assert shown.condition == GIT or met.criterion == FILES or not {CODE, TESTED} & {*shown.edits}
-        elif not by_files and shown.condition == WORK and what_changed_is_known(shown):
-            assert any(new_to_it(one, shown) for one in by_runs)
+        assert any(one.worth is not EvidenceStrength.NOTHING for one in proofs)
 
 
 @DEEP

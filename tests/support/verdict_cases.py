@@ -41,8 +41,6 @@ SHOWN = replace(STEERED, id="E15", own=False)
 
 CODE = FileDiff(path="src/a.py", added=2, removed=1, hunks="@@\n-x\n+y\n+z")
 TESTED = FileDiff(path="tests/test_a.py", added=2, hunks="@@\n+def test_a():\n+    assert f()")
-COMMENT = FileDiff(path="src/a.py", added=1, hunks="@@\n+# done")
-README = FileDiff(path="README.md", added=1, hunks="@@\n+Comments start with #.")
 CRITERIA = Rubric(
     patterns=(Criterion("Verified", "", id="verified"),),
     antipatterns=(Criterion("Long lines", "", id="long-lines", severity=Severity.NOTE),),

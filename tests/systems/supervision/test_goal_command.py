@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
 from sidecar.kernel.orders import parse_order
@@ -19,7 +18,6 @@ from sidecar.systems.supervision.policy.orders import (
     RESUMABLE_STATUSES,
     Typed,
     carry_out_order,
-    describe_new_goal,
 )
 from support.cases import SETTINGS, at_status, goal, said, session, with_goal
 from support.table import over_table
@@ -56,29 +54,13 @@ def test_a_long_condition_is_shown_in_a_line_and_money_is_named() -> None:
     assert last.endswith("tokens, 50 cents for judging it and 200.5 cents for judging in a day.")
 
 
-@pytest.mark.parametrize(
-    ("backend", "said"),
-    [
-        ("claude-cli", "Judge: claude-cli, where checks cannot tell. Budget: "),
-        (
-            "",
-            "No judge where checks cannot tell (why: supervisor doctor). Budget: ",
-        ),
-    ],
-)
-def test_the_judge_that_will_be_asked_is_named_or_that_there_is_none(backend: str, said: str) -> None:
-    reply = describe_new_goal(session(), goal(), SETTINGS, "Checks.", ChosenBackend(backend, "why"))
-    assert reply.details[0] == "Checks."
-    assert reply.details[1].startswith(said)
-
-
 def test_options_are_kept_with_the_goal_and_the_checks_are_shown() -> None:
     text = 'builds --check "make" --check "make docs" --max-minutes 5 --max-tokens 9'
     after, reply = command(text)
     kept = after.goal
     assert kept is not None
     assert (kept.checks, kept.max_seconds, kept.max_tokens) == (("make", "make docs"), 300, 9)
-    assert reply.details[0] == f"Will be run at each stop: `make`, `make docs`. {CHOSEN_LATER}"
+    assert reply.details[0] == f"`make`, `make docs` must pass. {CHOSEN_LATER}"
 
 
 def test_work_is_counted_from_the_command_on() -> None:

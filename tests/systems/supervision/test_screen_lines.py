@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import Continue, Inquiry, Rest
 from sidecar.kernel.evidence import MissingWork
 from sidecar.kernel.goal import GoalStatus
@@ -59,8 +58,7 @@ def _messages() -> Iterator[tuple[str, str, bool]]:
         yield name, ruling.note, True
     goal = with_goal(condition=LONG).goal
     assert goal is not None
-    judge = ChosenBackend("claude-cli", "")
-    yield "goal set", describe_new_goal(with_goal(), goal, Settings(), "Will be run.", judge).text, False
+    yield "goal set", describe_new_goal(with_goal(), goal, Settings(), "Decided by: `pytest -q`.").text, False
     yield "waiting", waiting_note(LONG), True
     for unsure in (False, True):
         edit = HeldEdit(path="/project/.supervisor/rubric.md", digest="d", summary=LONG, unsure=unsure)
