@@ -63,6 +63,7 @@ class World(Struct, frozen=True, kw_only=True):
     comparisons: tuple[CheckComparison, ...] = ()
     trials: tuple[CheckTrial, ...] = ()
     unseen: str = ""
+    untouched: tuple[str, ...] = ()
     changed: tuple[str, ...] | None = ("a.py",)
     edits: tuple[FileDiff, ...] = (FileDiff(path="a.py", added=1),)
     repository: RepositoryState | None = None
@@ -149,6 +150,7 @@ def answer(order: Effect, world: World) -> Fact:
                 changed=world.changed,
                 checks_changed=bool(world.comparisons),
                 unseen=world.unseen,
+                untouched=world.untouched,
                 findings=world.findings,
                 repository=world.repository,
                 edits=world.edits,
