@@ -172,7 +172,7 @@ def _escape_line(text: str, limit: int = SHOWN_LENGTH) -> str:
     return escape(line if len(line) <= limit else f"{line[: limit - 1]}…")
 
 
-END_MARKS: Final = {ExitCode.ACHIEVED: "[bold green]✔", ExitCode.JUDGED: "[bold yellow]?"}
+END_MARKS: Final[dict[int, str]] = {ExitCode.ACHIEVED: "[bold green]✔", ExitCode.JUDGED: "[bold yellow]?"}
 """What the last line begins with; any other code is a failure."""
 SILENT_S: Final = 10.0
 """Seconds without output after which that is said."""

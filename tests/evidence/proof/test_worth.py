@@ -25,7 +25,7 @@ KNOWN_RED = goal(baseline=build_gate_baseline([RED]))
 SEEN_RED = goal(seen_red=(PYTEST.command,))
 
 
-def compared(**runs: GateRun) -> CheckComparison:
+def compared(**runs: Any) -> CheckComparison:
     return CheckComparison(now=GREEN, **runs)
 
 

@@ -40,7 +40,12 @@ UNTOUCHED = IntegrityFinding(
 
 def repaired(**fields: Any) -> World:
     """The tests failed when the work began, and pass by the change of the product alone."""
-    usual = {"runner": TESTS, "comparisons": (REPAIRED,), "trials": (CAN_FAIL,), "judge": UNREACHABLE}
+    usual: dict[str, Any] = {
+        "runner": TESTS,
+        "comparisons": (REPAIRED,),
+        "trials": (CAN_FAIL,),
+        "judge": UNREACHABLE,
+    }
     return World(**usual | fields)
 
 
