@@ -14,11 +14,11 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from sidecar.evidence.commands.kinds import command
 from sidecar.kernel.gate import Gate, Kind
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.turn import CommandRun
 from sidecar.platform.data import expand_parts, load_data
-from sidecar.platform.shell.line import parse_simple_commands
 from sidecar.platform.tools import find_tool, known_tools
 
 SHORTEST_TOOL_NAME: Final = 3
@@ -71,13 +71,10 @@ def named_checks(condition: str, gates: Iterable[Gate] = (), checks: Iterable[st
 def _read(condition: str, known: tuple[str, ...], folders: tuple[str, ...]) -> NamedChecks:
     words, rest = _goal_words(), condition
     commands = list[str]()
-    for command in sorted(known, key=len, reverse=True):
-        loose = COMMAND_SIGNS.intersection(command)
-        pattern = rf"`{re.escape(command)}`" + (
-            rf"|(?<![\w./-]){re.escape(command)}(?![\w/-])" if loose else ""
-        )
-        rest, count = re.subn(pattern, " ", rest)
-        commands += [command] * bool(count)
+    for line in sorted(known, key=len, reverse=True):
+        bare = rf"|(?<![\w./-]){re.escape(line)}(?![\w/-])" if COMMAND_SIGNS.intersection(line) else ""
+        rest, count = re.subn(rf"`{re.escape(line)}`{bare}", " ", rest)
+        commands += [line] * bool(count)
     foreign = tuple(quoted for quoted in QUOTED.findall(rest) if not _names_tool(quoted))
     for quoted in foreign:
         rest = rest.replace(f"`{quoted}`", " \N{BLACK SQUARE} ")
@@ -125,11 +122,9 @@ def _what_passes(found: re.Match[str]) -> str:
 
 def _names_tool(quoted: str) -> bool:
     """Whether a quoted command is a tool as it stands, without words that name a part of what it checks."""
-    runs: tuple[CommandRun, ...] = parse_simple_commands(quoted)
-    tool = find_tool(runs[0].argv[0]) if len(runs) == 1 and runs[0].argv else None
-    return (
-        tool is not None and not tool.kinds_from and all(OPTION.fullmatch(word) for word in runs[0].argv[1:])
-    )
+    words = command(CommandRun(argv=tuple(quoted.split()), text=quoted))
+    tool = find_tool(words[0]) if words else None
+    return tool is not None and not tool.kinds_from and all(map(OPTION.fullmatch, words[1:]))
 
 
 def asks_only_for_tasks(goal: Goal) -> bool:
