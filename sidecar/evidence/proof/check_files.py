@@ -16,12 +16,15 @@ from typing import Final
 
 from msgspec import Struct
 
+from sidecar.evidence.diffs import DOCUMENTATION_FILE, SETTINGS_FILE, TEST_FILE, generated_file_reason
+from sidecar.evidence.proof.opened import language_family
 from sidecar.kernel.evidence import CheckChange, FileChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.gate import Kind
 from sidecar.platform.data import load_data
-from sidecar.platform.environments import installed_folders
+from sidecar.platform.environments import installed_folders, known_environments
 from sidecar.platform.tools import settings_patterns
 
+TYPE_STUB: Final = ".d."
 SEARCHED_FILES: Final = 500
 SEARCHED_BYTES: Final = 1 << 20
 """Check files that are searched for the names of other files, and the maximum size of each."""
@@ -34,7 +37,6 @@ class CheckFiles(Struct, frozen=True, forbid_unknown_fields=True):
     names: tuple[str, ...]
     shadows: str
     code: str
-    families: tuple[str, ...]
     inline: tuple[tuple[str, str], ...]
     manifests: str
     dependency: str
@@ -68,15 +70,24 @@ def is_installed(path: str) -> bool:
     return not installed_folders().isdisjoint(path.split("/")[:-1])
 
 
-@cache
-def _families() -> dict[str, str]:
-    families = load_data("check_files", CheckFiles).families
-    return {ending: family for family in families for ending in family.split()}
+def find_product_code(files: Iterable[FileChange]) -> tuple[str, ...]:
+    """Return the changed files whose text a check of the product ought to open; in doubt not."""
+    return tuple(file.path for file in files if _is_product_code(file))
 
 
-def language_family(path: str) -> str:
-    """Return the languages that are checked together with that of a program file; "" for any other file."""
-    return _families().get(path.rpartition("/")[2].rpartition(".")[2].lower(), "")
+def _is_product_code(file: FileChange) -> bool:
+    path, text = file.path, file.after or ""
+    if file.link or not text.strip() or text == file.before or not language_family(path):
+        return False
+    folders = {*path.split("/")[:-1]}
+    return not (
+        bears_on_checks(path)
+        or is_installed(path)
+        or folders & known_environments().unsearched
+        or any(pattern.search(path) for pattern in (TEST_FILE, SETTINGS_FILE, DOCUMENTATION_FILE))
+        or TYPE_STUB in path.rpartition("/")[2]
+        or generated_file_reason(path, text)
+    )
 
 
 def is_ci_setting(path: str) -> bool:

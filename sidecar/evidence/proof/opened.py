@@ -7,38 +7,35 @@ test imports yet is covered; a file in another language, or in a package whose c
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Final
 
-from sidecar.evidence.diffs import DOCUMENTATION_FILE, SETTINGS_FILE, TEST_FILE, generated_file_reason
-from sidecar.evidence.proof.check_files import bears_on_checks, is_installed, language_family
-from sidecar.kernel.evidence import CheckChange, FileChange, FindingSeverity, IntegrityFinding
+from msgspec import Struct
+
+from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.gate import GateRun, Kind, Outcome
-from sidecar.platform.environments import known_environments
+from sidecar.platform.data import load_data
 
 SHOWN_FILES: Final = 3
 READING_KINDS: Final = frozenset((Kind.LINT, Kind.SECURITY))
 """Kinds that read every file and run none: they count only where nothing else passed."""
-TYPE_STUB: Final = ".d."
 
 
-def find_product_code(files: Iterable[FileChange]) -> tuple[str, ...]:
-    """Return the changed files whose text a check of the product ought to open; in doubt not."""
-    return tuple(file.path for file in files if _is_product_code(file))
+class LanguageFamilies(Struct, frozen=True, forbid_unknown_fields=True):
+    """The data file."""
+
+    families: tuple[str, ...]
 
 
-def _is_product_code(file: FileChange) -> bool:
-    path, text = file.path, file.after or ""
-    if file.link or not text.strip() or text == file.before or not language_family(path):
-        return False
-    folders = {*path.split("/")[:-1]}
-    return not (
-        bears_on_checks(path)
-        or is_installed(path)
-        or folders & known_environments().unsearched
-        or any(pattern.search(path) for pattern in (TEST_FILE, SETTINGS_FILE, DOCUMENTATION_FILE))
-        or TYPE_STUB in path.rpartition("/")[2]
-        or generated_file_reason(path, text)
-    )
+@cache
+def _families() -> dict[str, str]:
+    families = load_data("language_families", LanguageFamilies).families
+    return {ending: family for family in families for ending in family.split()}
+
+
+def language_family(path: str) -> str:
+    """Return the languages that are checked together with that of a program file; "" for any other file."""
+    return _families().get(path.rpartition("/")[2].rpartition(".")[2].lower(), "")
 
 
 def find_unopened(code: Sequence[str], runs: Iterable[GateRun]) -> tuple[str, ...]:

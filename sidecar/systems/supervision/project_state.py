@@ -46,8 +46,11 @@ class ProjectStateReader:
         """
         # A waiting sidecar does without these.
         from sidecar.evidence.claims.utterances import claimed_files  # noqa: PLC0415 - see above
-        from sidecar.evidence.proof.check_files import changes_dependencies, may_bear_on_checks  # noqa: PLC0415 - see above
-        from sidecar.evidence.proof.opened import find_product_code  # noqa: PLC0415 - see above
+        from sidecar.evidence.proof.check_files import (  # noqa: PLC0415 - see above
+            changes_dependencies,
+            find_product_code,
+            may_bear_on_checks,
+        )
 
         services, at = self._services, (stop.project, stop.environment)
         base = goal.base if goal is not None else await self._bases.of_turn(stop.key)

@@ -6,7 +6,8 @@ from typing import Final
 
 import pytest
 
-from sidecar.evidence.proof.opened import find_product_code, find_unopened, rate_opened
+from sidecar.evidence.proof.check_files import find_product_code
+from sidecar.evidence.proof.opened import find_unopened, rate_opened
 from sidecar.kernel.evidence import CheckChange, FileChange
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 
