@@ -60,6 +60,7 @@ class ToolGate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     files: Words = ()
     sections: tuple[tuple[str, str], ...] = ()
     listed: bool = True
+    shows: str = ""
 
 
 class ToolOutput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -146,6 +146,7 @@ ECOSYSTEMS: Final = (
     _Ecosystem(languages.find_jvm_gates, languages.covers_jvm_member),
     _Ecosystem(languages.find_dotnet_gates, languages.covers_dotnet_member),
     _Ecosystem(languages.find_php_gates),
+    _Ecosystem(recipes.find_runner_gates),
     _Ecosystem(recipes.find_script_gates),
     _Ecosystem(recipes.find_recipe_gates),
 )

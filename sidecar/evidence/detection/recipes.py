@@ -1,7 +1,7 @@
 """Detects recipes of make, just and task whose names say what they check.
 
-Also an executable file that runs the tests. They count only where nothing more specific does: the caller
-drops a recipe whose kind already has a gate. An approval covers the text of the file.
+Also a file that runs the tests, and runners of no language. Recipes count only where nothing more specific
+does: the caller drops a recipe whose kind already has a gate. An approval covers the text of the file.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from sidecar.evidence.detection.folder import (
 from sidecar.evidence.detection.started import StartedCommand, kind_of_commands, list_started_commands
 from sidecar.kernel.gate import Kind
 from sidecar.platform.data import load_data
+from sidecar.platform.tools import detected_tools
 
 RECIPE_NAMES: Final = {
     Kind.TESTS: ("test", "tests", "check"),
@@ -178,7 +179,10 @@ RECIPE_READERS: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], _RecipeB
 )
 
 
-# --- an executable file that runs the tests: data/test_scripts.toml has the names ---------------------------
+# --- a file that runs the tests: data/test_scripts.toml has the names --------------------------------------
+
+
+SHEBANG: Final = re.compile(r"#!\s*(?:\S*/env\s+)?(?:\S*/)?([\w.-]+)")
 
 
 class TestScripts(Struct, frozen=True, forbid_unknown_fields=True):
@@ -188,9 +192,32 @@ class TestScripts(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def find_script_gates(root: PackageRoot) -> Iterator[DetectedGate]:
-    """Yield the first such file."""
+    """Yield the first such file, started by its interpreter if it is not executable."""
     name = root.has(*load_data("test_scripts", TestScripts).names)
+    text = root.text(name) if name else ""
+    shell = SHEBANG.match(text)
     if name and os.access(root.path / name, os.X_OK):
-        behind = approval_text(root.text(name))
-        why = f"{name} is an executable file"
-        yield DetectedGate(Kind.TESTS, "script", f"./{name}", why, behind=behind, weak=True)
+        command, why = f"./{name}", f"{name} is an executable file"
+    elif shell or name.endswith(".sh"):
+        command, why = f"{shell[1] if shell else 'sh'} {name}", f"the project has a {name}"
+    else:
+        return
+    yield DetectedGate(Kind.TESTS, "script", command, why, behind=approval_text(text), weak=True)
+
+
+# --- runners of tests that belong to no language: their entry says by which files they are found -----------
+
+
+def find_runner_gates(root: PackageRoot) -> Iterator[DetectedGate]:
+    """Yield each runner that one of its files shows."""
+    for tool, gate in detected_tools("", {Kind.TESTS}):
+        for folder, _, pattern in (file.rpartition("/") for file in gate.files):
+            paths = root.search(folder, pattern) if folder else root.matching(pattern)
+            shown = next((path for path in paths if re.search(gate.shows, root.text(path))), "")
+            if shown:
+                command, why = (
+                    gate.command.format(folder=folder),
+                    f"the project has {one_line_excerpt(shown)}",
+                )
+                yield DetectedGate(Kind.TESTS, tool.name, command, why)
+                break

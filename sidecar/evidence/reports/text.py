@@ -56,6 +56,8 @@ SKIPPED_ONLY: Final = re.compile(
     r"^\s*(?:(?:#|\u2139) (?:skipped|todo) (?P<skip>\d{1,9})|(?P<more>\d{1,9}) (?:pending|skip|todo))$"
 )
 """Lines of node, mocha and bun that only count skipped tests."""
+TAP_LINE: Final = re.compile(r"^(?:not )?ok \d{1,9}\b(?P<left>.*# (?:skip|todo)\b)?", re.IGNORECASE)
+"""One test in the Test Anything Protocol, counted where no summary is."""
 GO_PACKAGE: Final = re.compile(r"^(?:ok|FAIL|---) ?\s")
 GO_EMPTY: Final = re.compile(r"\[no test files\]|\[no tests to run\]")
 
@@ -144,6 +146,9 @@ def _count_tests(lines: Sequence[str]) -> tuple[int | None, int | None]:
             left += int(alone["skip"] or alone["more"])
     if known:
         return max(ran, 0), left
+    if cases := list(filter(None, map(TAP_LINE.match, lines))):
+        left = sum(bool(case["left"]) for case in cases)
+        return len(cases) - left, left
     go = [line for line in lines if GO_PACKAGE.match(line) and not GO_EMPTY.search(line)]
     return (0 if not go and any(GO_EMPTY.search(line) for line in lines) else None), None
 

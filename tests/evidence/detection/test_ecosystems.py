@@ -15,6 +15,8 @@ CARGO = {"tests": "cargo test", "build": "cargo build", "types": "cargo check"}
 MIX = {"tests": "mix test", "build": "mix compile --warnings-as-errors"}
 MAVEN = {"tests": "mvn -q -B test", "build": "mvn -q -B test-compile"}
 GRADLE = {"tests": "gradle test", "build": "gradle assemble"}
+JEST = '{"scripts": {"test": "jest"}}'
+CTEST = "cmake -S . -B build && cmake --build build && ctest --test-dir build --output-on-failure"
 EVERY_TEST = """ruby -Itest -e 'Dir.glob("./test/**/*_test.rb").sort.each { |file| require file }'"""
 
 
@@ -74,6 +76,18 @@ EVERY_TEST = """ruby -Itest -e 'Dir.glob("./test/**/*_test.rb").sort.each { |fil
         ),
         ({".rubocop.yml": ""}, {"lint": "rubocop"}),
         ({"README.md": ""}, {}),
+        ({"CMakeLists.txt": "enable_testing()\nadd_test(NAME a COMMAND a)\n"}, {"tests": CTEST}),
+        ({"CMakeLists.txt": "include(CTest)\n", "Makefile": "test:\n\tctest\n"}, {"tests": CTEST}),
+        ({"CMakeLists.txt": "add_executable(a a.c)\n"}, {}),
+        ({"t/cart/adds.t": "use Test::More;"}, {"tests": "prove -lr t"}),
+        ({"test/cart.bats": "@test adds {"}, {"tests": "bats -r test"}),
+        ({"tests/cart.bats": "@test adds {"}, {"tests": "bats -r tests"}),
+        ({"deno.json": "{}"}, {"tests": "deno test"}),
+        ({"deno.jsonc": "{}", "package.json": JEST}, {"tests": "npm test", "tests:deno": "deno test"}),
+        ({"MODULE.bazel": ""}, {"tests": "bazel test --nocache_test_results //..."}),
+        ({"tests/run.sh": "set -e\n./cart\n"}, {"tests": "sh tests/run.sh"}),
+        ({"test.sh": "#!/usr/bin/env bash\n./cart\n"}, {"tests": "bash test.sh"}),
+        ({"tests/run": "./cart\n"}, {}),
     ],
 )
 def test_the_commands_of_an_ecosystem(
@@ -114,7 +128,6 @@ def test_a_recipe_speaks_where_nothing_better_does(
     assert offered(tmp_path, files) == expected
 
 
-JEST = '{"scripts": {"test": "jest"}}'
 OWN = '{"scripts": {"test": "node all.js"}}'
 
 
@@ -191,9 +204,9 @@ def test_a_wrapper_is_named_with_its_digest(
     assert second.startswith(f"{name} (sha256 ")
 
 
-def test_an_executable_script_runs_the_tests_where_nothing_better_does(tmp_path: Path) -> None:
+def test_a_script_runs_the_tests_where_nothing_better_does(tmp_path: Path) -> None:
     lay(tmp_path, {"run-tests.sh": "#!/bin/sh\n./t/all\n"})
-    assert detect_gates(tmp_path, {}) == ()
+    assert [gate.command for gate in detect_gates(tmp_path, {})] == ["sh run-tests.sh"]
     (tmp_path / "run-tests.sh").chmod(0o755)
     (gate,) = detect_gates(tmp_path, {})
     assert (gate.id, gate.command, gate.behind) == ("tests", "./run-tests.sh", "#!/bin/sh\n./t/all")
