@@ -24,7 +24,7 @@ class GoalStatus(StrEnum):
     PAUSED = "paused"
     ACHIEVED = "achieved"
     JUDGED = "judged"
-    """By a judge's word alone: nothing was executed that bears on it."""
+    """By a judge's word alone: no check that ran shows it."""
     COMPLETED = "completed"
     UNVERIFIED = "unverified"
     CLEARED = "cleared"

@@ -73,7 +73,7 @@ def test_every_continuation_says_which_of_how_many_it_is() -> None:
 LAST = session(goal=after(16), pending=said())
 SPENT = session(goal=after(15), pending=said())
 ENDS: list[tuple[Verdict, GoalStatus]] = [
-    (complete(), GoalStatus.ACHIEVED),
+    (complete(), GoalStatus.JUDGED),
     (impossible("E2"), GoalStatus.IMPOSSIBLE),
     (waiting(), GoalStatus.ACTIVE),
     (incomplete(), GoalStatus.EXHAUSTED),

@@ -13,7 +13,7 @@ from msgspec import Struct
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.evidence import CheckChange, Complete, FindingSeverity, IntegrityFinding, Met
 from sidecar.kernel.gate import Outcome
-from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.session import Session
 from sidecar.kernel.turn import CallOutcome, OpenTask, ToolAction, ToolCall, Turn
 from support.cases import (
@@ -41,6 +41,7 @@ BY_STOP = {
     (GoalStatus.ACTIVE, ended)
     for ended in (
         GoalStatus.ACHIEVED,
+        GoalStatus.JUDGED,
         GoalStatus.UNVERIFIED,
         GoalStatus.EXHAUSTED,
         GoalStatus.STALLED,
@@ -222,6 +223,12 @@ stretches = st.lists(
     min_size=1,
     max_size=4,
 )
+
+
+def bears(played: Played, before: Goal) -> bool:
+    """Whether something was executed that would have noticed, or that the user named."""
+    typed = any(name.startswith("check:") for name in played.gates)
+    return played.case is None or typed or bool(before.seen_red) or before.condition in DECIDED_BY_GATES
 
 
 def proved(world: World, played: Played, condition: str) -> bool:

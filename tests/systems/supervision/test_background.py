@@ -6,7 +6,7 @@ from sidecar.kernel.effects import RestReason
 from support.cases import complete, judged, said, session, stopped, task, turn, with_goal
 from support.play import World, play
 
-ACHIEVED = World(judge=judged(complete()))
+DONE = World(judge=judged(complete()))
 
 
 def test_background_work_defers_the_judging_to_its_end() -> None:
@@ -15,13 +15,13 @@ def test_background_work_defers_the_judging_to_its_end() -> None:
         RestReason.BACKGROUND,
         "judged when they end: task b1",
     )
-    assert play(first.session, ACHIEVED).rest.reason is RestReason.ACHIEVED
+    assert play(first.session, DONE).rest.reason is RestReason.JUDGED
 
 
 def test_a_task_defers_one_stop_only() -> None:
     first = play(with_goal(), stop=stopped(background=(task("server"),)))
-    second = play(first.session, ACHIEVED, stop=stopped(background=(task("server"),)))
-    assert second.rest.reason is RestReason.ACHIEVED
+    second = play(first.session, DONE, stop=stopped(background=(task("server"),)))
+    assert second.rest.reason is RestReason.JUDGED
 
 
 def test_a_deferred_message_does_not_count_as_judged() -> None:
@@ -46,7 +46,7 @@ def test_a_headless_agent_is_told_of_background_work_once() -> None:
     reached = turn(arrived=(first.sent_back.feedback.id,), last_message_id="m2")
     arrived = World(turn=reached, judge=judged(complete()))
     second = play(first.session, arrived, stop=stopped(background=(task("b1"),), headless=True))
-    assert second.rest.reason is RestReason.ACHIEVED
+    assert second.rest.reason is RestReason.JUDGED
 
 
 def test_a_headless_agent_that_was_not_reached_is_told_again() -> None:

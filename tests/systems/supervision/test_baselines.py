@@ -133,20 +133,20 @@ async def test_a_failure_that_was_made_to_go_away_is_sent_back_although_the_gate
     assert entry.findings == answer.feedback.missing
 
 
-async def test_a_new_goal_is_answered_with_what_will_be_run(fakes: Fakes) -> None:
+async def test_a_new_goal_is_answered_with_what_decides_it(fakes: Fakes) -> None:
     fakes.catalog.gates = (PYTEST,)
     reply = await fakes.reply(command("all tests pass"))
     goal, checks, rest = reply.text.splitlines()
     assert goal == "Supervisor: goal set: all tests pass"
-    assert checks == "Will be run at each stop: `pytest -q`."
-    assert rest.startswith("Judge: scripted, where checks cannot tell. Budget: 16 continuations, ")
+    assert checks == "Decided by: `pytest -q`."
+    assert rest.startswith("Budget: 16 continuations, ")
 
 
 async def test_what_else_is_said_with_a_new_goal_follows_its_three_lines() -> None:
     fakes = Fakes(configuration=FixedConfiguration(Settings(mode="shadow")))
     reply = await fakes.reply(command("all tests pass"))
     assert [line.partition(":")[0] for line in reply.text.splitlines()] == [
-        "Supervisor", "No check decides this. To name one", "Judge", "Supervisor",
+        "Supervisor", "No check decides this; it is judged by scripted.", "Budget", "Supervisor",
     ]  # fmt: skip
 
 

@@ -270,22 +270,28 @@ def test_an_old_failure_that_remains_is_sent_back_once_and_then_weighed() -> Non
     assert second.kind is RestReason.UNJUDGED
 
 
-def test_what_the_goal_asks_to_change_is_weighed_and_not_sent_back() -> None:
-    goal = with_goal("rename minus to less; all tests pass")
+def test_a_change_of_checks_that_the_goal_asks_for_is_weighed_and_not_sent_back() -> None:
+    goal = with_goal("fix the test please, the code is right")
     played = play(goal, World(runner=PYTEST, comparisons=(HIDDEN,), judge=judged(complete("E1", "E2"))))
     assert played.case is not None
     assert "it still fails" in played.case.evidence[1].fact
-    assert played.goal.status is GoalStatus.ACHIEVED
+    assert played.goal.status is GoalStatus.JUDGED
+
+
+def test_no_other_words_lower_a_grave_change_to_the_checks() -> None:
+    goal = with_goal("rename minus to less; all tests pass")
+    assert play(goal, World(runner=PYTEST, comparisons=(HIDDEN,))).kind == "checks-changed"
 
 
 def test_a_failing_test_that_passes_now_is_proof_though_the_agent_ran_nothing() -> None:
-    repaired = CheckComparison(now=NOW, old=NOW, base=BEFORE)
+    repaired = CheckComparison(now=NOW, old=NOW, base=BEFORE, product=NOW)
     goal = with_goal("fix the failing test")
     played = play(goal, World(runner=PYTEST, comparisons=(repaired,)))
     assert played.goal.status is GoalStatus.ACHIEVED
     unchanged = CheckComparison(now=NOW, old=NOW, base=NOW)
-    played = play(goal, World(runner=PYTEST, comparisons=(unchanged,), judge=UNREACHABLE))
-    assert played.kind is RestReason.UNJUDGED
+    assert play(goal, World(runner=PYTEST, comparisons=(unchanged,))).goal.status is GoalStatus.ACHIEVED
+    more = play(with_goal("fix minus"), World(gates=(JOINING,), comparisons=(unchanged,), judge=UNREACHABLE))
+    assert more.kind is RestReason.UNJUDGED
 
 
 PROSE = with_goal("greet() greets in two languages")

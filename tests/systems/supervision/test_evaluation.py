@@ -142,7 +142,7 @@ def test_a_goal_that_rests_because_nobody_approved_its_check_is_not_completed() 
 @pytest.mark.parametrize(
     ("answer", "ended", "completed", "confidence"),
     [
-        (complete("E2", confidence=0.8), "achieved", True, 0.2),
+        (complete("E2", confidence=0.8), "judged", True, 0.2),
         (incomplete(confidence=0.8), "continue", False, 0.8),
         (complete("E77"), "unjudged", False, None),
     ],

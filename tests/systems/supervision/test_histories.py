@@ -35,6 +35,7 @@ from support.histories import (
     Moves,
     Rounds,
     Work,
+    bears,
     proved,
     rarely,
     rounds,
@@ -223,8 +224,11 @@ class Histories(RuleBasedStateMachine):
         if played.orders:
             line.unsettled.clear()
         self._moved_along(before, BY_STOP)
-        if before.goal and before.goal.status is not line.status is GoalStatus.ACHIEVED:
+        done = line.status in (GoalStatus.ACHIEVED, GoalStatus.JUDGED)
+        if before.goal and done and before.goal.status is not line.status:
             assert proved(world, played, before.goal.condition)
+            assert line.status is GoalStatus.JUDGED or bears(played, before.goal)
+            assert line.status is GoalStatus.ACHIEVED or played.case is not None
         if isinstance(played.ruling, Continue):
             self._said(played, before.goal)
 

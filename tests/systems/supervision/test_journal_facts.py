@@ -188,11 +188,11 @@ def test_open_tasks_must_be_weighed_before_a_judges_word_counts() -> None:
     assert "does not weigh what is open" in played.rest.detail
 
 
-def test_open_tasks_that_were_weighed_keep_no_goal_from_being_achieved() -> None:
+def test_open_tasks_that_were_weighed_keep_no_goal_from_being_judged_done() -> None:
     played = play(with_goal(), World(turn=told(TWO), judge=judged(incomplete())))
     assert played.case is not None
     ids = [fact.id for fact in played.case.evidence if not fact.stale]
-    assert play(with_goal(), weighing(*ids)).goal.status is GoalStatus.ACHIEVED
+    assert play(with_goal(), weighing(*ids)).goal.status is GoalStatus.JUDGED
 
 
 def test_checks_that_decide_a_goal_decide_it_whatever_the_journal_says() -> None:

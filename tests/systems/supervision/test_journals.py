@@ -177,7 +177,7 @@ async def test_a_journal_that_cannot_be_read_is_logged_and_the_stop_is_judged(
     fakes.store.save(with_goal())
     fakes.judge.script(complete("E2"))
     with caplog.at_level(logging.WARNING):
-        assert (await fakes.rest()).reason is RestReason.ACHIEVED
+        assert (await fakes.rest()).reason is RestReason.JUDGED
     assert "the journal could not be read" in caplog.text
 
 

@@ -67,7 +67,7 @@ def asked(**fields: Any) -> Inquiry:
 def test_a_sure_answer_is_enough() -> None:
     after, ruling = judge_step.apply_judgement(asked(), said(complete("E1")), 0.0)
     assert isinstance(ruling, Rest)
-    assert ruling.reason is RestReason.ACHIEVED
+    assert ruling.reason is RestReason.JUDGED
     assert (after.judge, after.judge_tokens, after.judge_cents) == ("scripted", 100, 0.5)
     assert after.confidence == pytest.approx(0.1)
 

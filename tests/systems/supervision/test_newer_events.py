@@ -88,9 +88,9 @@ async def test_a_mere_look_ends_no_judging(fakes: Fakes, look: AnyHostEvent) -> 
         fakes.judge.released.set()
         answer = await older
     assert isinstance(answer, Rest)
-    assert answer.reason is RestReason.ACHIEVED
+    assert answer.reason is RestReason.JUDGED
     assert fakes.judge.cancelled == 0
-    assert fakes.goal().status is GoalStatus.ACHIEVED
+    assert fakes.goal().status is GoalStatus.JUDGED
 
 
 @pytest.mark.proves("Claude Code")
@@ -112,7 +112,7 @@ async def test_a_helpers_rest_ends_nothing_of_the_session_that_it_helps(fakes: F
         answer = await older
     assert helper == Rest(reason=RestReason.SUBAGENT)
     assert isinstance(answer, Rest)
-    assert answer.reason is RestReason.ACHIEVED
+    assert answer.reason is RestReason.JUDGED
 
 
 async def test_a_notice_of_the_host_about_background_work_is_nothing_newer(fakes: Fakes) -> None:
@@ -121,7 +121,7 @@ async def test_a_notice_of_the_host_about_background_work_is_nothing_newer(fakes
         fakes.judge.released.set()
         answer = await older
     assert isinstance(answer, Rest)
-    assert answer.reason is RestReason.ACHIEVED
+    assert answer.reason is RestReason.JUDGED
 
 
 async def test_events_of_helpers_and_of_our_own_workers_are_nothing_newer(fakes: Fakes) -> None:
@@ -132,7 +132,7 @@ async def test_events_of_helpers_and_of_our_own_workers_are_nothing_newer(fakes:
         fakes.judge.released.set()
         answer = await older
     assert isinstance(answer, Rest)
-    assert answer.reason is RestReason.ACHIEVED
+    assert answer.reason is RestReason.JUDGED
 
 
 async def test_what_was_cleared_stays_cleared_whatever_the_judge_would_have_said(fakes: Fakes) -> None:

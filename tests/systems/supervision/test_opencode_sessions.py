@@ -115,7 +115,7 @@ class TestHelpers:
             fakes.judge.released.set()
             answer = await judging
         assert isinstance(answer, Rest)
-        assert answer.reason is RestReason.ACHIEVED
+        assert answer.reason is RestReason.JUDGED
 
     @pytest.mark.parametrize(
         "event",
@@ -141,7 +141,7 @@ class TestHelpers:
         fakes.judge.script(complete())
         fakes.transcripts.script(turn(last_message_id="m1"))
         await fakes.rest(key=KEY, subagent=True)
-        assert (await fakes.rest(key=KEY)).reason is RestReason.ACHIEVED
+        assert (await fakes.rest(key=KEY)).reason is RestReason.JUDGED
 
 
 class TestUnfinished:
@@ -160,7 +160,7 @@ class TestUnfinished:
         unfinished = turn(unfinished="the agent was not done", last_message_id="m1")
         fakes.transcripts.script(unfinished, turn(last_message_id="m1"))
         assert (await fakes.rest(key=KEY)).reason is RestReason.UNFINISHED
-        assert (await fakes.rest(key=KEY)).reason is RestReason.ACHIEVED
+        assert (await fakes.rest(key=KEY)).reason is RestReason.JUDGED
 
     async def test_what_the_user_stopped_is_an_interruption_first(self, fakes: Fakes) -> None:
         fakes.store.save(session(key=KEY, goal=after(2)))

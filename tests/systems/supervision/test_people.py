@@ -389,5 +389,5 @@ async def test_a_goal_set_in_a_shell_names_the_checks_that_the_shell_finds_and_n
     fakes.catalog.gates = (PYTEST,)
     order = OrderRequest(who=HERE, order=parse_order("goal", "all tests pass"), environment=dict(ENVIRONMENT))
     said = (await people.order(order)).text.splitlines()
-    assert said[1] == "Will be run at each stop: `pytest -q`."
+    assert said[1] == "Decided by: `pytest -q`."
     assert said[2].startswith("Budget: ")

@@ -14,6 +14,7 @@ from sidecar.kernel.effects import (
     Rest,
     RestReason,
     RunGates,
+    RunOldChecks,
 )
 from sidecar.kernel.events import GatesRan
 from sidecar.kernel.gate import Outcome
@@ -50,7 +51,7 @@ def kinds(orders: tuple[Effect, ...]) -> list[type[Effect]]:
 
 def test_the_cascade_goes_from_cheap_to_dear() -> None:
     played = play(with_goal(checks=("make",)), World(judge=judged(complete())))
-    assert kinds(played.orders) == [ReadTurn, ReadProjectState, RunGates, AskJudge]
+    assert kinds(played.orders) == [ReadTurn, ReadProjectState, RunGates, RunOldChecks, AskJudge]
 
 
 def test_no_gate_and_no_model_is_paid_for_what_a_rule_settles() -> None:
@@ -59,7 +60,8 @@ def test_no_gate_and_no_model_is_paid_for_what_a_rule_settles() -> None:
 
 def test_no_model_is_paid_for_what_a_gate_settles() -> None:
     before = with_goal("all tests pass")
-    assert kinds(play(before, World(runner=PYTEST)).orders) == [ReadTurn, ReadProjectState, RunGates]
+    green = play(before, World(runner=PYTEST))
+    assert kinds(green.orders) == [ReadTurn, ReadProjectState, RunGates, RunOldChecks]
     failed = World(runner=PYTEST, outcomes={"tests": Outcome.FAILED})
     assert kinds(play(before, failed).orders) == [ReadTurn, ReadProjectState, RunGates]
 
@@ -133,8 +135,8 @@ def test_gates_that_come_back_when_nobody_waits_for_them_decide_nothing(of: obje
 def test_tests_that_pass_for_supervisor_outweigh_an_earlier_failing_run_of_the_agents() -> None:
     before = with_goal("all tests pass and the changelog says so")
     played = play(before, World(turn=LIE, runner=PYTEST, judge=judged(complete("E1"))))
-    assert kinds(played.orders) == [ReadTurn, ReadProjectState, RunGates, AskJudge]
-    assert played.goal.status is GoalStatus.ACHIEVED
+    assert kinds(played.orders) == [ReadTurn, ReadProjectState, RunGates, RunOldChecks, AskJudge]
+    assert played.goal.status is GoalStatus.JUDGED
 
 
 LACKS = "I cannot go on: the AWS credentials are missing here. Please give me the access key."

@@ -72,7 +72,7 @@ async def test_gates_run_one_after_the_other_on_the_tree_that_was_seen(fakes: Fa
     assert fakes.gates.ran == ["make", "pytest -q"]
     (entry,) = fakes.record.read(KEY)
     assert entry.gates == ("check:1: passed", "tests: passed")
-    assert (entry.tree, entry.stage) == ("tree-1", "gates")
+    assert (entry.tree, entry.stage) == ("tree-1", "old-checks")
 
 
 async def test_a_gate_gets_the_deadline_of_the_settings(fakes: Fakes) -> None:
@@ -93,12 +93,12 @@ async def test_a_failing_gate_sends_back_though_no_judge_can_be_reached(fakes: F
 async def test_the_judge_is_asked_in_the_sessions_own_environment_about_the_case(fakes: Fakes) -> None:
     fakes.store.save(with_goal())
     fakes.judge.script(complete())
-    assert (await fakes.rest()).reason is RestReason.ACHIEVED
+    assert (await fakes.rest()).reason is RestReason.JUDGED
     assert [case.condition for case in fakes.judge.cases] == ["the parser accepts comments"]
-    assert fakes.goal().status is GoalStatus.ACHIEVED
+    assert fakes.goal().status is GoalStatus.JUDGED
 
 
-async def test_a_whole_goal_from_sent_back_to_achieved(fakes: Fakes) -> None:
+async def test_a_whole_goal_from_sent_back_to_judged(fakes: Fakes) -> None:
     fakes.store.save(with_goal())
     fakes.judge.script(incomplete(), complete())
     fakes.transcripts.script(turn(last_message_id="m1"), turn(last_message_id="m2"))
@@ -107,8 +107,8 @@ async def test_a_whole_goal_from_sent_back_to_achieved(fakes: Fakes) -> None:
     fakes.clock.advance(60)
     assert (await fakes.rest(continued=True)).alarm
     spent = fakes.goal().spent
-    assert (fakes.goal().status, spent.continuations, spent.seconds) == (GoalStatus.ACHIEVED, 1, 60.0)
-    assert fakes.story() == ["stop: continue", "stop: achieved"]
+    assert (fakes.goal().status, spent.continuations, spent.seconds) == (GoalStatus.JUDGED, 1, 60.0)
+    assert fakes.story() == ["stop: continue", "stop: judged"]
 
 
 async def test_a_continuation_that_never_arrived_is_given_back(fakes: Fakes) -> None:

@@ -181,7 +181,7 @@ GOAL_ENDINGS: dict[GoalStatus, tuple[RestReason, str]] = {
     GoalStatus.ACHIEVED: (RestReason.ACHIEVED, "goal achieved"),
     GoalStatus.JUDGED: (
         RestReason.JUDGED,
-        "goal judged done, not proved: nothing was executed that bears on it",
+        "goal judged done, not proved: no check that ran shows it",
     ),
     GoalStatus.COMPLETED: (RestReason.COMPLETED, "session completed"),
     GoalStatus.UNVERIFIED: (RestReason.UNVERIFIED, "goal unverified, please look"),
