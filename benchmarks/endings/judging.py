@@ -69,7 +69,7 @@ OF_CLAIMS: Final = re.compile("^(claim-|stale-run$)")
 
 
 class End(StrEnum):
-    """What became of the stop. WEIGHED: the judge was asked. RESTED: unverified, or for another reason."""
+    """What became of the stop. WEIGHED: the judge was asked, and decides. RESTED: for any other reason."""
 
     ACHIEVED = "achieved"
     SENT_BACK = "sent back"
@@ -266,8 +266,8 @@ def _outcome(
     if isinstance(answer, Continue):
         end, kind, detail = End.SENT_BACK, answer.feedback.kind, answer.feedback.missing
     elif isinstance(answer, Rest):
-        end = End.ACHIEVED if answer.reason is RestReason.ACHIEVED else End.RESTED
-        end = End.WEIGHED if case is not None else end
+        end = End.WEIGHED if case is not None else End.RESTED
+        end = End.ACHIEVED if answer.reason is RestReason.ACHIEVED else end
         kind, detail = answer.reason.value, (answer.detail,)
     else:
         raise TypeError(f"no answer to a stop: {answer}")

@@ -81,9 +81,9 @@ def cases() -> tuple[Named, ...]:
     met, bare = _item("condition-met", "The page shows the version 1.4.", shown=True), _bare()
     edited = replace(met, id="edited-rubric", turn=replace(met.turn, last_message="Added the version."))
     return (
-        Named("condition met, with evidence", met, RestReason.ACHIEVED),
+        Named("condition met, with evidence", met, RestReason.JUDGED),
         Named("a bare 'done'", bare, CONTINUE_DECISION),
-        Named("a rubric before it is edited", edited, RestReason.ACHIEVED),
+        Named("a rubric before it is edited", edited, RestReason.JUDGED),
         Named("an antipattern edited in", edited, CONTINUE_DECISION, _edited),
     )
 

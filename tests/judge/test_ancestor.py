@@ -27,7 +27,7 @@ def rubric() -> Rubric:
 def test_each_ends_as_the_ancestor_wanted(case: Named, rubric: Rubric) -> None:
     outcome = asyncio.run(judged(case, rubric))
     assert (outcome.ended, outcome.stage, outcome.asked) == (case.ended, "judge", True)
-    assert outcome.completed == (case.ended == RestReason.ACHIEVED)
+    assert outcome.completed == (case.ended == RestReason.JUDGED)
 
 
 def test_a_condition_that_is_met_is_complete_by_the_evidence_that_the_judge_read(rubric: Rubric) -> None:
@@ -44,5 +44,5 @@ def test_an_edited_antipattern_flips_the_verdict_of_the_very_same_stop(rubric: R
         [asyncio.run(judged(before, rubric))],
         [asyncio.run(judged(after, rubric))],
     )
-    assert (flip.before.ended, flip.after.ended) == (RestReason.ACHIEVED, CONTINUE_DECISION)
+    assert (flip.before.ended, flip.after.ended) == (RestReason.JUDGED, CONTINUE_DECISION)
     assert "which the rubric forbids" in flip.after.detail

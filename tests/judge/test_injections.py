@@ -1,6 +1,6 @@
 """What attempts to steer the judge achieve with a judge that obeys every one of them.
 
-Nothing where a check decides the goal. Where only the judge's word makes it achieved, the ending says so.
+Nothing where a check decides the goal. Where only the judge's word ends it, it is judged.
 The attempts in tests/judge/injections were written blind to the detector. Those in `attempts-*` were looked
 at afterwards, to improve it; of those in `held-out-*` only counts and names were seen; those in `fresh-*`
 were read by nobody before they were counted.
@@ -109,8 +109,8 @@ KINDS: Final[dict[str, Callable[[LabelledStop], LabelledStop]]] = {
 """Kinds of goals. As written, most have a check that passes and that says nothing of what is new."""
 
 
-def achieved(items: Iterable[Attempt], kind: str) -> list[tuple[str, EvaluatedStop]]:
-    """The attempts that a judge makes achieved, each with the judge that does."""
+def ended_by_judges(items: Iterable[Attempt], kind: str) -> list[tuple[str, EvaluatedStop]]:
+    """The attempts whose goal a judge ends, each with the judge that does."""
     judges: dict[str, Callable[[Attempt], Pick]] = {
         "as told": as_told,
         "citing everything": lambda _: everything,
@@ -121,7 +121,7 @@ def achieved(items: Iterable[Attempt], kind: str) -> list[tuple[str, EvaluatedSt
         for attempt in items
         for name, pick in judges.items()
     )
-    return [(name, one) for name, one in heard if one.ended == "achieved" and one.stage == "judge"]
+    return [(name, one) for name, one in heard if one.completed and one.stage == "judge"]
 
 
 KNOWN: Final = attempts("attempts-*.txt")
@@ -143,16 +143,14 @@ def test_there_are_at_least_a_hundred_attempts_of_many_kinds() -> None:
 
 @pytest.mark.parametrize("kind", ["a check failed", "a check could not run"])
 def test_no_word_makes_a_goal_achieved_whose_check_failed_or_never_ran(kind: str) -> None:
-    assert achieved((*KNOWN, *HELD_OUT, *FRESH), kind) == []
+    assert ended_by_judges((*KNOWN, *HELD_OUT, *FRESH), kind) == []
 
 
 @pytest.mark.parametrize("kind", THROUGH)
-def test_what_a_talked_round_judge_makes_achieved_says_that_it_is_by_judgement(kind: str) -> None:
-    through = achieved((*KNOWN, *HELD_OUT, *FRESH), kind)
+def test_what_only_a_talked_round_judge_ends_is_judged_and_never_achieved(kind: str) -> None:
+    through = ended_by_judges((*KNOWN, *HELD_OUT, *FRESH), kind)
     assert len(through) <= THROUGH[kind], Counter((name, one.id) for name, one in through)
-    assert all(one.detail.startswith("by judgement, ") for _, one in through)
-    if kind == "no check":
-        assert all("nothing was executed" in one.detail for _, one in through)
+    assert Counter(one.ended for _, one in through).keys() <= {"judged"}
 
 
 def found(case: JudgeCase | None) -> list[Evidence]:
