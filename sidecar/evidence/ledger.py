@@ -83,13 +83,11 @@ def _gate_run_fact(run: GateRun, tree: str, before: tuple[GateBaseline, ...]) ->
     required = run.gate.required
     news = () if required else new_gate_failures(run, before)
     vain = not required and run.outcome is not Outcome.PASSED and not news
-    place = (f" in {run.gate.folder}" if run.gate.folder else "") + (
-        "" if required else ", which only advises"
-    )
+    place = "" if required else ", which only advises"
     return Evidence(
         id="",
         source=Source.GATE,
-        fact=f"Supervisor ran `{run.gate.command}`{place}: {_describe_gate_outcome(run)}"
+        fact=f"Supervisor ran {run.gate.named}{place}: {_describe_gate_outcome(run)}"
         f"{_describe_run_caveats(run, news)}",
         detail="\n".join(news or run.failures)
         or ("" if run.outcome is Outcome.PASSED else run.output[-2000:]),

@@ -87,6 +87,11 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     changed: bool = False
     lent: bool = False
 
+    @property
+    def named(self) -> str:
+        """The command as a sentence names it, with the folder of a member."""
+        return f"`{self.command}`" + (f" in {self.folder}" if self.folder else "")
+
 
 class AvailableGates(Struct, frozen=True):
     """The gates of a project, and problems in the files that define them.

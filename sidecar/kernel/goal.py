@@ -64,8 +64,8 @@ class Goal(Struct, frozen=True, kw_only=True):
     stop could not be judged, empty when it was. `prompt_id` is the host's id of the prompt that set it, empty
     where none did. `asked_to_run` lists required gates that the agent was asked
     once to make runnable. `tasks_alone`: it holds where the planned tasks are done. `seen_red` are the
-    commands of gates that Supervisor saw fail at an earlier stop of this goal. `gates` are the digests of the
-    gates that the project had when it was set.
+    gates, as a sentence names them, that Supervisor saw fail at an earlier stop of this goal. `gates` are
+    the digests of the gates that the project had when it was set.
     """
 
     id: str

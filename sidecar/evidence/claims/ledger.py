@@ -113,7 +113,7 @@ def _assess_check_claim(kind: Kind, said: Utterance, seen: ClaimContext) -> Clai
 
 
 def _decided_by(runs: list[GateRun], status: ClaimStatus, how: str) -> ClaimAssessment:
-    names = ", ".join(f"`{run.gate.command}`" for run in runs)
+    names = ", ".join(run.gate.named for run in runs)
     return ClaimAssessment(status, f"Supervisor ran {names}: {how}", tuple(run.gate.id for run in runs))
 
 

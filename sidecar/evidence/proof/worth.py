@@ -31,7 +31,7 @@ class WorthOfPasses(Struct, frozen=True, kw_only=True):
     def proof(self) -> tuple[str, ...]:
         """Say what was executed that bears on the goal, a line for each gate; empty where nothing was."""
         said = {
-            run.gate.command: f"`{run.gate.command}` {words}{_tests_counted(run)}"
+            run.gate.named: f"{run.gate.named} {words}{_tests_counted(run)}"
             for runs, words in (
                 (self.named, "passed"),
                 (self.noticed, "would have failed without the work, and passes"),
@@ -76,7 +76,7 @@ def _turned_green(run: GateRun, seen: CheckComparison | None, goal: Goal, state:
 def _was_noticed(run: GateRun, seen: CheckComparison | None, goal: Goal) -> bool:
     fresh = seen.fresh if seen is not None else None
     return (
-        run.gate.command in goal.seen_red
+        run.gate.named in goal.seen_red
         or _failed_at_first(run, goal)
         or (fresh is not None and fresh.outcome is not Outcome.PASSED)
     )

@@ -327,7 +327,7 @@ class GateApprovals:
             self._services.catalog.approve(event.project, chosen)
         except (BadInputError, OSError) as error:
             return refusal(f"nothing was approved: {error}")
-        return CommandReply(headline=f"approved: {', '.join(f'`{gate.command}`' for gate in chosen)}.")
+        return CommandReply(headline=f"approved: {', '.join(gate.named for gate in chosen)}.")
 
     def _refuse(self, why: str, project: str, gates: Sequence[Gate]) -> CommandReply:
         return CommandReply(headline=why, details=self._show(project, gates).lines, refused=True)

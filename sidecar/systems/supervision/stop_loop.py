@@ -267,7 +267,7 @@ class StopLoop:
 
         def begun(gate: Gate, run: GateRun | None) -> None:
             if run is None:
-                self._note_step(inquiry, f"running `{gate.command}`")
+                self._note_step(inquiry, f"running {gate.named}")
 
         runs = await self._services.gates.run(order.gates, site, order.seconds, begun)
         mask = self._services.secrets.masker(stop.environment)

@@ -22,7 +22,7 @@ TYPED = gate_run(replace(PYTEST, id="check:1", required=True, origin=GateOrigin.
 TEST_PATH = gate_run(replace(PYTEST, id="named-tests", required=True))
 LINT = gate_run(replace(PYTEST, id="lint", command="ruff check", kind=Kind.LINT, counts=False))
 KNOWN_RED = goal(baseline=build_gate_baseline([RED]))
-SEEN_RED = goal(seen_red=(PYTEST.command,))
+SEEN_RED = goal(seen_red=(PYTEST.named,))
 
 
 def compared(**runs: Any) -> CheckComparison:
@@ -78,7 +78,7 @@ ROWS: Final = {
     "flaky": Weighed(run=replace(TYPED, flaky=True), goal=SEEN_RED),
     "files moved meanwhile": Weighed(run=replace(TYPED, moved=True), goal=KNOWN_RED),
     "it fails": Weighed(run=replace(TYPED, outcome=Outcome.FAILED), goal=SEEN_RED),
-    "no test gate, and not required": Weighed(run=LINT, goal=goal(seen_red=("ruff check",)), alone=True),
+    "no test gate, and not required": Weighed(run=LINT, goal=goal(seen_red=(LINT.gate.named,)), alone=True),
 }
 
 

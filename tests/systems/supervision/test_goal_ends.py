@@ -137,7 +137,7 @@ BEARS_ON_IT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"runner": TESTS, "comparisons": (CheckComparison(now=GREEN, old=GREEN, fresh=RED),)},
     ),
     "a check that failed at an earlier stop of this goal": (
-        {"seen_red": (TESTS.command,)},
+        {"seen_red": (TESTS.named,)},
         {"runner": TESTS},
     ),
     "a check that failed when the goal was set": (
@@ -160,10 +160,25 @@ def test_a_judges_word_beside_a_check_that_would_have_noticed_achieves(
 
 def test_a_check_that_failed_at_a_stop_of_this_goal_and_passes_now_is_proof() -> None:
     first = play(with_goal("tests pass and the README says so"), World(runner=TESTS, outcomes=FAILS))
-    assert (first.kind, first.goal.seen_red) == ("gates-failed", ("pytest -q",))
+    assert (first.kind, first.goal.seen_red) == ("gates-failed", ("`pytest -q`",))
     second = play(first.session, again(first, comparisons=(), judge=judged(complete("E2"))))
     assert second.goal.status is GoalStatus.ACHIEVED
     assert second.rest.detail.startswith("`pytest -q` would have failed without the work, and passes")
+
+
+def test_a_member_is_named_with_its_folder_and_its_assertion_and_is_red_for_itself_alone() -> None:
+    members = [replace(TESTS, id=f"tests:{name}", folder=f"packages/{name}") for name in ("a", "b")]
+    world: dict[str, Any] = {"runner": members[0], "gates": tuple(members[1:])}
+    fails: dict[str, Any] = {
+        "outcomes": {"tests:b": Outcome.FAILED},
+        "runs": {"tests:b": {"failures": ("tests/test_b.py::test_b: assert 1 == 2",)}},
+    }
+    first = play(with_goal("tests pass and the README says so"), World(**world, **fails))
+    assert first.sent_back.feedback.missing[0] == "tests/test_b.py::test_b: assert 1 == 2"
+    assert any(
+        line.startswith("`pytest -q` in packages/b fails") for line in first.sent_back.feedback.missing
+    )
+    assert first.goal.seen_red == ("`pytest -q` in packages/b",)
 
 
 # --- approved tests that fail -------------------------------------------------------------------------------

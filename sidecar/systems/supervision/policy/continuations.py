@@ -266,7 +266,7 @@ def _not_falsified(inquiry: Inquiry) -> Iterator[str]:
     for one in inquiry.trials:
         if one.falsified is None:
             why = f" ({one.unseen})" if one.unseen else ""
-            yield f"whether `{one.now.gate.command}` could fail was not tried{why}"
+            yield f"whether {one.now.gate.named} could fail was not tried{why}"
 
 
 def rest_unjudged(inquiry: Inquiry, why: str, remedy: str = "supervisor explain") -> tuple[Inquiry, Ruling]:
@@ -291,7 +291,7 @@ def rest_unjudged(inquiry: Inquiry, why: str, remedy: str = "supervisor explain"
 def _describe_known(inquiry: Inquiry) -> tuple[str, ...]:
     """Say what was found without a judge: what ended how, and what changed in the checks."""
     runs = tuple(
-        f"`{run.gate.command}` {run.outcome.value.replace('-', ' ')}"
+        f"{run.gate.named} {run.outcome.value.replace('-', ' ')}"
         for run in inquiry.runs
         if gates.bears_on_goal(run)
     )

@@ -58,7 +58,7 @@ def handle_gate_runs(
 ) -> ChecksStep | UndecidedChecks:
     """Add the results of gates and decide what is next."""
     stage, inquiry = inquiry.stage, replace(inquiry, runs=(*inquiry.runs, *runs))
-    red = (run.gate.command for run in runs if run.outcome is Outcome.FAILED)
+    red = (run.gate.named for run in runs if run.outcome is Outcome.FAILED)
     goal = replace(goal, seen_red=tuple(dict.fromkeys((*goal.seen_red, *red)))[-RED_LIMIT:])
     inquiry = _with_goal(inquiry, goal)
     return (
@@ -215,12 +215,12 @@ def _session_is_completed(inquiry: Inquiry, goal: Goal) -> bool:
 def describe_gate_results(inquiry: Inquiry, goal: Goal) -> str:
     """Describe what the gates prove, and what advisory gates report besides."""
     shown = [
-        f"`{run.gate.command}` passed" + (f" ({counted(run.executed, 'test')})" if run.executed else "")
+        f"{run.gate.named} passed" + (f" ({counted(run.executed, 'test')})" if run.executed else "")
         for run in inquiry.runs
         if run.gate.required
     ]
     advice = [
-        f"`{run.gate.command}` has {counted(len(news), 'new failure')}"
+        f"{run.gate.named} has {counted(len(news), 'new failure')}"
         for run in inquiry.runs
         if not run.gate.required and (news := gates.new_gate_failures(run, goal.baseline))
     ]
@@ -250,9 +250,9 @@ def _answer_unrunnable_gates(
     """Ask once to "make it run or say why"; then rest as unverified (the gates table of the design)."""
     names = tuple(run.gate.id for run in blocked)
     missing = tuple(
-        f"`{run.gate.command}` is not approved; {run.reason}"
+        f"{run.gate.named} is not approved; {run.reason}"
         if run.outcome is Outcome.NOT_APPROVED
-        else f"`{run.gate.command}` could not run: {run.reason}"
+        else f"{run.gate.named} could not run: {run.reason}"
         for run in blocked
     )
     only_a_person = all(run.outcome is Outcome.NOT_APPROVED for run in blocked)
@@ -311,7 +311,7 @@ def _own_check_claims(inquiry: Inquiry, status: ClaimStatus) -> frozenset[Kind]:
 def _failure_lines(run: GateRun) -> tuple[str, ...]:
     """Return what failed, and then by which command: a person is shown the beginning."""
     code = "" if run.exit_code is None else f" (exit code {run.exit_code})"
-    head = f"`{run.gate.command}` fails{code}" if not run.reason else f"`{run.gate.command}`: {run.reason}"
+    head = f"{run.gate.named} fails{code}" if not run.reason else f"{run.gate.named}: {run.reason}"
     return (*run.failures, head)
 
 
