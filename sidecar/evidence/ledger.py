@@ -120,7 +120,7 @@ def _describe_run_caveats(run: GateRun, news: tuple[str, ...] | None) -> str:
     """Describe what limits the meaning of a gate run."""
     marks = (
         ("; flaky: it failed first on these very files and passed when it was run again", run.flaky),
-        ("; files changed while it ran", run.moved),
+        (f"; {run.reason or 'files changed while it ran'}", run.moved),
         ("; whether that is new is not known", news is None),
         (f"; new since the goal was set: {len(news or ())}", bool(news)),
         (

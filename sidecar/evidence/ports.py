@@ -81,10 +81,28 @@ class Workspace(Protocol):
     ) -> ProjectCopy:
         """Write a copy of the project below `into`, an empty folder. Never raises."""
 
+    async def copy_at(
+        self, tree: str, base: FileBaseline, project: str, environment: Environment, into: Path
+    ) -> ProjectCopy:
+        """Write a copy of the files as they were when `tree` was the fingerprint, lately. Never raises."""
+
     async def touched(self, project: str, environment: Environment, since: float) -> bool:
         """Whether a file was written, or a name in a folder came or went, since this time of the epoch.
 
         Also where the content is the same again. False where nobody can tell. Never raises.
+        """
+
+    async def moved(
+        self, tree: str, base: FileBaseline, project: str, environment: Environment
+    ) -> tuple[str, ...]:
+        """Return the files that differ from when `tree` was the fingerprint; none where nobody can tell."""
+
+    async def recent_ignored(
+        self, base: FileBaseline, project: str, environment: Environment
+    ) -> tuple[str, ...]:
+        """Return ignored files that changed since the baseline, which a copy therefore lacks.
+
+        Without those in folders of the environment and what tools are known to write. Never raises.
         """
 
     async def followed(self, project: str, environment: Environment, paths: Sequence[str]) -> tuple[str, ...]:

@@ -120,10 +120,11 @@ class GateRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     the number of tests that ran and `skipped` of those that did not, None where unknown. `percent` is the
     measured coverage, `warnings` what a linter or type checker reports besides failures. `reason` says why
     it could not run. `cached`: the result is an earlier pass on this tree. `flaky`: it failed on this tree
-    and passed when it was run again. `moved`: files changed while it ran. `environment` names the Python
-    environment in which it ran, and its program. `unexplained`: files outside the project that it loaded,
-    that changed since the work began, and that no record explains. `opened`: which of the watched files it
-    opened, relative to the project; None where none was watched.
+    and passed when it was run again. `moved`: it is not known of which files it is the result, for they
+    changed while it ran, or it rests on ignored ones that changed since the work began; `reason` names them.
+    `environment` names the Python environment in which it ran, and its program. `unexplained`: files outside
+    the project that it loaded, that changed since the work began, and that no record explains. `opened`:
+    which of the watched files it opened, relative to the project; None where none was watched.
     """
 
     gate: Gate

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +14,6 @@ from sidecar.kernel.evidence import FileBaseline, FileChange, ProjectChanges, Re
 from support.scripted_ports import ScriptedWorkspace
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sidecar.evidence.ports import Workspace
 
 pytestmark = pytest.mark.process
@@ -99,6 +98,9 @@ async def test_it_never_raises(project: str, world: World) -> None:
         assert isinstance(await world.workspace.since(base, project, {}), ProjectChanges)
         assert isinstance(await world.workspace.repository(base, project, {}), RepositoryState | None)
         assert isinstance(await world.workspace.touched(project, {}, 0.0), bool)
+        assert await world.workspace.moved("x", base, project, {}) == ()
+        assert await world.workspace.recent_ignored(base, project, {}) == ()
+        assert (await world.workspace.copy_at("x", base, project, {}, Path("/nonexistent"))).unseen
         world.workspace.forget(base, project)
 
 

@@ -209,6 +209,16 @@ class ScriptedWorkspace:
     ) -> ProjectCopy:
         return ProjectCopy(unseen="there are no files")
 
+    async def copy_at(
+        self,
+        tree: str,  # noqa: ARG002 - the port's
+        base: FileBaseline,  # noqa: ARG002 - the port's
+        project: str,  # noqa: ARG002 - the port's
+        environment: Environment,  # noqa: ARG002 - the port's
+        into: Path,  # noqa: ARG002 - the port's
+    ) -> ProjectCopy:
+        return ProjectCopy(unseen="there are no files")
+
     async def repository(
         self,
         base: FileBaseline,  # noqa: ARG002 - the port's
@@ -219,6 +229,23 @@ class ScriptedWorkspace:
 
     async def touched(self, project: str, environment: Mapping[str, str], since: float) -> bool:  # noqa: ARG002 - the port's
         return self.written
+
+    async def moved(
+        self,
+        tree: str,  # noqa: ARG002 - the port's
+        base: FileBaseline,  # noqa: ARG002 - the port's
+        project: str,  # noqa: ARG002 - the port's
+        environment: Mapping[str, str],  # noqa: ARG002 - the port's
+    ) -> tuple[str, ...]:
+        return ()
+
+    async def recent_ignored(
+        self,
+        base: FileBaseline,  # noqa: ARG002 - the port's
+        project: str,  # noqa: ARG002 - the port's
+        environment: Mapping[str, str],  # noqa: ARG002 - the port's
+    ) -> tuple[str, ...]:
+        return ()
 
     async def followed(
         self,

@@ -9,18 +9,25 @@ Rules:
   what failed. A failure that is not rerun and passes later on the same files is found to be flaky then.
 - A pass is reused only under the same circumstances. It is not remembered if it was flaky, or if the files
   changed or could not be read during the run, or the circumstances changed: it is unknown what passed.
-- Files that were written during the run, though they are the same again, may have been others meanwhile:
-  the gate runs once more in a copy, whose place no other program knows. Where it does not pass there, files
-  moved.
+- A pass is run once more in a copy of the files as they were when the batch was asked for, whose place no
+  other program knows, where something else may have helped it or hidden what it looks at:
+  - Files changed during the run, or were written and are the same again. Where it does not pass in the copy,
+    files moved.
+  - Ignored files changed since the work began. The copy lacks them: where the gate passes there only after
+    they were added, the pass rests on them. Where it passes with neither, the copy tells nothing.
+  - It opened no watched file: what it tests may have been built before. In the copy it is built anew.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -35,12 +42,17 @@ from sidecar.evidence.gates.cache import (
     may_reuse_pass,
 )
 from sidecar.evidence.gates.runner import run_gate_once
-from sidecar.evidence.ports import CopyVersion, GateContext, GateProgressCallback, RemoteGates, Workspace
-from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateRun, Outcome
+from sidecar.evidence.ports import GateContext, GateProgressCallback, RemoteGates, Workspace
+from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateRun, Kind, Outcome
 from sidecar.platform.files import scratch_folder
 
 RERUN_LIMIT_S: Final = 60.0
 """Failures that took longer than this, in seconds, are not rerun."""
+NAMED_FILES: Final = 3
+HELPED: Final = "it passes only with {}, which git ignores and which changed since the work began"
+NOT_REPEATED: Final = (
+    "it could not be run without {}, which git ignores and which changed since the work began"
+)
 PARALLEL_GATES: Final = max(1, min(4, os.cpu_count() or 1))
 """Gates that run in parallel."""
 
@@ -66,6 +78,7 @@ class _Batch:
         self._progress = progress
         self._clock = asyncio.get_running_loop().time
         self._asked = self._begun = self._clock()
+        self._ignored: tuple[str, ...] = ()
 
     def limit(self, gate: Gate) -> float:
         """Return a gate's own deadline in seconds, else the batch's."""
@@ -88,6 +101,10 @@ class _Batch:
     async def run(self, gates: Sequence[Gate]) -> tuple[GateRun, ...]:
         self._begun = self._clock()
         since = time.time()
+        if (workspace := self._gates.workspace) and self._at.base.snapshot:
+            self._ignored = await workspace.recent_ignored(
+                self._at.base, self._at.project, self._at.environment
+            )
         beside = [number for number, gate in enumerate(gates) if not gate.alone]
         alone = [number for number, gate in enumerate(gates) if gate.alone]
         ended: dict[int, GateRun] = {}
@@ -141,10 +158,12 @@ class _Batch:
         runs = [one.run for one in ended]
         if not any(one.passed_now for one in ended):
             return runs
-        if await self._has_moved():
-            return [replace(one.run, moved=True) if one.passed_now else one.run for one in ended]
-        if await self._was_touched(since):
-            runs = [await self._repeated_in_copy(one) for one in ended]
+        moved = await self._has_moved()
+        written = moved or await self._was_touched(since)
+        unopened = {*self._at.watch}.difference(*(run.opened or () for run in runs))
+        runs = [
+            await self._confirmed(one, moved=moved, written=written, blind=bool(unopened)) for one in ended
+        ]
         for one, run in zip(ended, runs, strict=True):
             if one.passed_now and one.key and one.key == await self._gates.circumstances(run.gate, self._at):
                 self._gates.memory.keep(one.key, run, self._at.watch)
@@ -156,20 +175,64 @@ class _Batch:
             return False
         return await workspace.touched(at.project, at.environment, since)
 
-    async def _repeated_in_copy(self, one: _FinishedRun) -> GateRun:
-        """Run what passed once more in a copy, whose place only the gate knows; else files moved."""
-        left = self._asked + self.limit(one.run.gate) - self._clock()
+    async def _confirmed(self, one: _FinishedRun, *, moved: bool, written: bool, blind: bool) -> GateRun:
+        """Run what passed once more in a copy where that tells something.
+
+        `blind`: files are watched that no gate opened.
+        """
+        run = one.run
+        blind = blind and run.opened == () and run.gate.kind not in (Kind.LINT, Kind.SECURITY)
+        if not one.passed_now or run.gate.kind in REMOTE_GATE_KINDS:
+            return run
+        if not (written or self._ignored or blind) or self._gates.workspace is None:
+            return run
+        async with scratch_folder("copy") as folder:
+            again, helped = await self._repeated_in_copy(run.gate, self._gates.workspace, folder)
+        if again and again.outcome is Outcome.PASSED:
+            return replace(run, opened=again.opened) if blind else run
+        ignored = ", ".join(self._ignored[:NAMED_FILES])
+        if helped and helped.outcome is Outcome.PASSED:
+            return replace(run, moved=True, reason=HELPED.format(ignored))
+        if written:
+            tried = ", and it did not pass in a copy" if again else ""
+            return replace(
+                run, moved=True, reason=f"{await self._what_moved(moved=moved)} while it ran{tried}"
+            )
+        return replace(run, reason=NOT_REPEATED.format(ignored)) if ignored and not again else run
+
+    async def _repeated_in_copy(
+        self, gate: Gate, workspace: Workspace, folder: Path
+    ) -> tuple[GateRun | None, GateRun | None]:
+        """Run a gate in a copy, and where it does not pass there, with the recent ignored files in it."""
+        at = self._at
+        copy = await workspace.copy_at(at.tree, at.base, at.project, at.environment, folder)
+        if copy.unseen:
+            return None, None
+        place = GateContext(
+            project=copy.project, tree="", environment=copy.environment, watch=at.watch, hear=at.hear
+        )
+        again = await self._in_time(gate, place)
+        if not self._ignored or again is None or again.outcome is Outcome.PASSED:
+            return again, None
+        await asyncio.to_thread(_add_files, self._ignored, Path(at.project), Path(copy.project))
+        return again, await self._in_time(gate, place)
+
+    async def _in_time(self, gate: Gate, place: GateContext) -> GateRun | None:
+        left = self._asked + self.limit(gate) - self._clock()
+        return await run_gate_once(gate, place, left) if left > 0 else None
+
+    async def _what_moved(self, *, moved: bool) -> str:
         at, workspace = self._at, self._gates.workspace
-        if not one.passed_now or workspace is None or one.run.gate.kind in REMOTE_GATE_KINDS:
-            return one.run
-        if left > 0:
-            async with scratch_folder("copy") as folder:
-                copy = await workspace.copy(at.base, at.project, at.environment, CopyVersion.NOW, folder)
-                place = GateContext(project=copy.project, tree="", environment=copy.environment, hear=at.hear)
-                again = None if copy.unseen else await run_gate_once(one.run.gate, place, left)
-            if again and again.outcome is Outcome.PASSED:
-                return one.run
-        return replace(one.run, moved=True)
+        files = await workspace.moved(at.tree, at.base, at.project, at.environment) if workspace else ()
+        return f"{', '.join(files[:NAMED_FILES])} changed" if moved and files else "files changed"
+
+
+def _add_files(paths: Sequence[str], project: Path, copy: Path) -> None:
+    """Add these files of a project to its copy, where they can be."""
+    for path in paths:
+        with suppress(OSError):
+            (copy / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(project / path, copy / path, follow_symlinks=False)
 
 
 def _may_rerun(run: GateRun) -> bool:

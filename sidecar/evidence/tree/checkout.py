@@ -11,8 +11,9 @@ import asyncio
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -32,6 +33,9 @@ from sidecar.platform.git import Git, UnseenError, clean_git_environment, join_w
 COPIED_FILES: Final = 2_000
 COPIED_BYTES: Final = 64 << 20
 """Limits of what is copied of ignored files: a folder of build results may hold gigabytes."""
+VISITED_FILES: Final = 20_000
+NAMED_FILES: Final = 200
+"""Limits of what is looked at, and named, of ignored files that changed."""
 PATH_IN_FILE: Final = re.compile(r"""(?:^|["'])(/[^"'\n]+)""", re.MULTILINE)
 """A path in a file by which a Python environment names folders outside of it."""
 
@@ -100,11 +104,54 @@ async def link_surroundings(
 
     Return the paths of those that did, and are left out.
     """
-    with room.entered(ground) as (git, _):
-        listed = await git.names(
-            *("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-        )
+    listed = await _list_ignored(room, ground, "--directory")
     return await asyncio.to_thread(place_ignored_files, ground.top, into, listed, since)
+
+
+async def _list_ignored(room: ShadowRepository, ground: WorkTree, *more: str) -> list[str]:
+    """Return what git ignores and does not follow; folders end with a slash."""
+    with room.entered(ground) as (git, _):
+        return await git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", *more)
+
+
+async def find_recent_ignored(room: ShadowRepository, ground: WorkTree, since: float) -> tuple[str, ...]:
+    """Return the ignored files that changed since, but for what tools are known to write."""
+    listed = await _list_ignored(room, ground, "--directory")
+    recent = await asyncio.to_thread(_changed_files, ground.top, listed, since)
+    if not recent:
+        return ()
+    results = (f"--exclude={pattern}" for pattern in written_patterns())
+    made = await ground.git.names("ls-files", "-z", "--others", "--ignored", *results, "--", *recent)
+    return tuple(path for path in recent if path not in made)
+
+
+def _changed_files(top: Path, listed: Iterable[str], since: float) -> list[str]:
+    """Return the files, at most NAMED_FILES, that changed since; the ctime tells, which nobody can set."""
+    files = islice((file for path in listed for file in _own_files(top / path, top)), VISITED_FILES)
+    return [
+        *islice((str(file.relative_to(top)) for file in files if _changed_since(file, since)), NAMED_FILES)
+    ]
+
+
+def _changed_since(file: Path, since: float) -> bool:
+    with suppress(OSError):
+        return file.lstat().st_ctime >= since
+    return False
+
+
+def _own_files(place: Path, top: Path) -> Iterator[Path]:
+    """Yield the files at or below an ignored place of a project, but for those in folders of tools."""
+    known = known_environments()
+    tools = {*known.python, *known.linked, *known.linked_by_entry, *known.written, *known.remade}
+    if is_marked(place) or not tools.isdisjoint(
+        place.relative_to(top).parts[: None if place.is_dir() else -1]
+    ):
+        return
+    if place.is_symlink() or not place.is_dir():
+        yield place
+    for folder, folders, names in os.walk(place):
+        folders[:] = [name for name in folders if name not in tools]
+        yield from (Path(folder, name) for name in names)
 
 
 def place_ignored_files(top: Path, into: Path, listed: Iterable[str], since: float) -> frozenset[str]:
@@ -141,12 +188,8 @@ class _IgnoredFiles:
                 self._copy_folder(place)
 
     def _copy_folder(self, place: Path) -> None:
-        known = self._known
-        skipped = {*known.python, *known.linked, *known.linked_by_entry, *known.written, *known.remade}
-        for folder, folders, names in os.walk(place):
-            folders[:] = [name for name in folders if name not in skipped]
-            for name in names:
-                self._copy_file(Path(folder, name))
+        for file in _own_files(place, place):
+            self._copy_file(file)
             if min(self._files, self._bytes) <= 0:
                 return
 

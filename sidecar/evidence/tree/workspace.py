@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import posixpath
 import tempfile
+from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
@@ -28,12 +30,19 @@ from msgspec.structs import replace
 from sidecar.evidence.ports import CopyVersion, ProjectCopy
 from sidecar.evidence.proof.check_files import bears_on_checks
 from sidecar.evidence.tree import snapshot
-from sidecar.evidence.tree.checkout import link_surroundings, map_environment, write_mixed_files
+from sidecar.evidence.tree.checkout import (
+    find_recent_ignored,
+    link_surroundings,
+    map_environment,
+    write_files,
+    write_mixed_files,
+)
 from sidecar.evidence.tree.compare import compare_tree_states
 from sidecar.evidence.tree.shadow_repository import (
     ShadowRepositories,
     ShadowRepository,
     create_shadow_repository,
+    with_user_objects,
 )
 from sidecar.evidence.tree.snapshot import TooMuchError, TreeState, read_tree_state
 from sidecar.evidence.tree.work_tree import (
@@ -52,6 +61,8 @@ LIMIT_S: Final = 30.0
 LIST_FILES: Final = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 NAMED_PATHS: Final = 50
 """Paths checked for existence per call."""
+KEPT_STATES: Final = 32
+"""States of files that are kept in memory."""
 EXPECTED_ERRORS: Final = (UnseenError, OSError, TimeoutError, ValueError)
 """Errors that the environment can cause. Anything else is a bug."""
 
@@ -82,6 +93,10 @@ def _unlisted(_why: str) -> list[str] | None:
     return None
 
 
+def _no_paths(_why: str) -> tuple[str, ...]:
+    return ()
+
+
 def _no_repository(_why: str) -> RepositoryState | None:
     return None
 
@@ -91,6 +106,7 @@ class GitWorkspace:
 
     def __init__(self, kept: Path | None = None) -> None:
         self._rooms = None if kept is None else ShadowRepositories(kept)
+        self._states: OrderedDict[tuple[Path, str], TreeState] = OrderedDict()
 
     @_bounded(lambda _: "")
     async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:
@@ -143,7 +159,7 @@ class GitWorkspace:
     async def since(self, base: FileBaseline, project: str, environment: Mapping[str, str]) -> ProjectChanges:
         """Return the changes since `base`."""
         room, before, found = await self._baseline(base, project, environment)
-        now = await read_tree_state(room, found)
+        now = await self._read(room, found)
         changes = await compare_tree_states(room, found, before, now)
         if changes.unseen:
             room.index.unlink(missing_ok=True)  # it refers to contents that are gone: rebuild it next time
@@ -174,12 +190,28 @@ class GitWorkspace:
         if version in (CopyVersion.BASE, CopyVersion.NOW):
             second = first
         kept = await write_mixed_files(room, found, first, second, into)
-        since = self._rooms.kept_at(base.snapshot) if self._rooms else 0.0
+        since = self._kept_at(base)
         left_out = await link_surroundings(room, found, into, since)
         return ProjectCopy(
             project=str(into / found.inside),
             environment=map_environment(dict(environment), found.top, into),
             checks=tuple(sorted({*kept, *filter(bears_on_checks, left_out)})),
+        )
+
+    @_bounded(lambda why: ProjectCopy(unseen=why))
+    async def copy_at(
+        self, tree: str, base: FileBaseline, project: str, environment: Mapping[str, str], into: Path
+    ) -> ProjectCopy:
+        """Write a copy of the files as they were when `tree` was the fingerprint."""
+        room, _, found = await self._baseline(base, project, environment)
+        state = self._states.get((found.top, tree))
+        if state is None:
+            raise UnseenError("these files are not remembered")
+        with room.entered(found) as (git, _):
+            await write_files(with_user_objects(git, found), state.tree, into)
+        await link_surroundings(room, found, into, self._kept_at(base))
+        return ProjectCopy(
+            project=str(into / found.inside), environment=map_environment(dict(environment), found.top, into)
         )
 
     @_bounded(lambda _: False)
@@ -191,6 +223,25 @@ class GitWorkspace:
         with self._rooms.newest(found.top).entered(found) as (git, _):
             paths = await git.names("ls-files", "-z", "--cached")
         return await asyncio.to_thread(_any_changed, found.top, paths, since)
+
+    @_bounded(_no_paths)
+    async def moved(
+        self, tree: str, base: FileBaseline, project: str, environment: Mapping[str, str]
+    ) -> tuple[str, ...]:
+        """Return the files that differ from when `tree` was the fingerprint."""
+        room, _, found = await self._baseline(base, project, environment)
+        before, now = self._states.get((found.top, tree)), await self._read(room, found)
+        changes = await compare_tree_states(room, found, before or now, now)
+        return tuple(file.path for file in changes.files)
+
+    @_bounded(_no_paths)
+    async def recent_ignored(
+        self, base: FileBaseline, project: str, environment: Mapping[str, str]
+    ) -> tuple[str, ...]:
+        """Return the ignored files that changed since the baseline was stored."""
+        room, _, found = await self._baseline(base, project, environment)
+        files = await find_recent_ignored(room, found, self._kept_at(base))
+        return tuple(posixpath.relpath(path, found.inside) for path in files)
 
     async def followed(
         self, project: str, environment: Mapping[str, str], paths: Sequence[str]
@@ -231,9 +282,21 @@ class GitWorkspace:
             return await asyncio.to_thread(digest_folder_stats, Path(project))
         try:
             with self._room(found) as room:
-                return (await read_tree_state(room, found)).digest()
+                return (await self._read(room, found)).digest()
         except TooMuchError:
             return await asyncio.to_thread(digest_folder_stats, found.top)
+
+    def _kept_at(self, base: FileBaseline) -> float:
+        """Return when a baseline was stored, in seconds since the epoch."""
+        return self._rooms.kept_at(base.snapshot) if self._rooms else 0.0
+
+    async def _read(self, room: ShadowRepository, found: WorkTree) -> TreeState:
+        """Scan all files; the last states are kept, to be copied or compared when files have moved."""
+        state = await read_tree_state(room, found)
+        self._states[found.top, state.digest()] = state
+        if len(self._states) > KEPT_STATES:
+            self._states.popitem(last=False)
+        return state
 
     async def _baseline(
         self, base: FileBaseline, project: str, environment: Mapping[str, str]
