@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from sidecar.evidence.detection.detect import detect_gates
 from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
@@ -126,6 +127,29 @@ async def test_a_target_that_runs_something_passes_each_time(
     kind = Kind.BUILD if "build" in command else Kind.TESTS
     ends = [(await ended(tmp_path, command, counts=kind is Kind.TESTS, kind=kind)).outcome for _ in range(2)]
     assert ends == [Outcome.PASSED, Outcome.PASSED]
+
+
+@pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
+async def test_a_red_test_deep_in_the_tree_is_found_beside_a_green_root(tmp_path: Path) -> None:
+    files = {
+        **scripts(test="node --test"),
+        "requirements.txt": "flask\n",
+        "a.test.js": CASE,
+        "api/cart.py": "def total():\n    return 2\n",
+        "api/tests/test_cart.py": "from cart import total\n\n\ndef test_total():\n    assert total() == 3\n",
+    }
+    gates = detect_gates(lay(tmp_path, files), {})
+    at = GateContext(project=str(tmp_path), tree="t", environment={"PATH": PATH})
+    ends = {gate.named: await run_gate_once(gate, at, LIMIT_S) for gate in gates}
+    assert {name: done.outcome for name, done in ends.items()} == {
+        "`npm test`": Outcome.PASSED,
+        "`python -m pytest -q` in api": Outcome.FAILED,
+    }
+    assert (
+        ends["`python -m pytest -q` in api"]
+        .failures[0]
+        .startswith("tests/test_cart.py::test_total: assert 2 == 3")
+    )
 
 
 @pytest.mark.parametrize(

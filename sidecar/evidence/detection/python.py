@@ -1,7 +1,8 @@
 """Detects the test runner of a Python project and the coverage that it requires.
 
-pytest is preferred to tox and nox, which would run it slowly in their own environments. pytest needs its own
-sign: settings, a conftest.py, a dependency, or tests not written for unittest. Without one, the other runners
+pytest is preferred to tox and nox, which would run it slowly in their own environments; an installed tox that
+runs other tests, too, is preferred to it. pytest needs its own sign: settings, a conftest.py, a dependency,
+or tests not written for unittest. Without one, the other runners
 are tried, tox and nox only if they are installed or nothing else can run the tests; if there are none, a file
 such as pyproject.toml makes pytest a weak gate.
 """
@@ -19,6 +20,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sidecar.evidence.detection.folder import DetectedGate, PackageRoot, approval_text, one_line_excerpt
+from sidecar.evidence.detection.started import list_started_commands
 from sidecar.kernel.gate import Kind
 from sidecar.platform import formats
 from sidecar.platform.tools import Tool, ToolGate, detected_tools
@@ -90,12 +92,15 @@ def _paths_overlap(path: str, folder: str) -> bool:
 
 
 def _find_tests_gate(root: PackageRoot) -> DetectedGate | None:
+    tox = _find_tox_gate(root)
     if sign := _pytest_sign(root):
+        if tox and root.has_program("tox") and _test_runners(tox) > {"pytest"}:
+            return replace(tox, why=f"{tox.why}, which run more tests than pytest")
         other = root.has("tox.ini", "noxfile.py")
         more = f"; it is faster alone than by way of {other}" if other else ""
         bare = not _pytest_files_sign(root) and not any(_test_files(root))  # the tests are those of members
         return DetectedGate(Kind.TESTS, "pytest", PYTEST_COMMAND, sign + more, weak=bare)
-    starters = [gate for gate in (_find_tox_gate(root), _find_nox_gate(root)) if gate]
+    starters = [gate for gate in (tox, _find_nox_gate(root)) if gate]
     tests = _find_django_gate(root) or _find_unittest_gate(root)
     for gate in starters:
         if not tests or root.has_program(gate.tool):
@@ -153,10 +158,17 @@ def _find_tox_gate(root: PackageRoot) -> DetectedGate | None:
     tool = formats.table_at(root.toml("pyproject.toml"), "tool")
     if not commands and "tox" not in tool and not root.has("tox.toml"):
         return None
-    plain = "commands" in sections.get("testenv", {})
+    plain = sections.get("testenv", {}).get("commands", "")
+    starts = tuple(list_started_commands(plain.splitlines()))
     sign = "tox.ini has commands" if commands else "the project sets up tox"
     behind = approval_text(commands or root.text("tox.toml", "pyproject.toml"))
-    return DetectedGate(Kind.TESTS, "tox", "tox -q -e py" if plain else "tox -q", sign, behind=behind)
+    return DetectedGate(
+        Kind.TESTS, "tox", "tox -q -e py" if plain else "tox -q", sign, behind=behind, starts=starts
+    )
+
+
+def _test_runners(gate: DetectedGate) -> set[str]:
+    return {one.name for one in gate.starts if Kind.TESTS in one.kinds}
 
 
 def _find_nox_gate(root: PackageRoot) -> DetectedGate | None:

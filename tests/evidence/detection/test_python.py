@@ -158,6 +158,27 @@ def test_a_starter_that_is_not_installed_gives_way_to_what_runs_the_tests(
         shutil.rmtree(folder)
 
 
+@pytest.mark.parametrize(
+    ("commands", "command"),
+    [
+        ("pytest {posargs}\n  python -m unittest discover old", "tox -q -e py"),
+        ("pytest {posargs}\n  ruff check", PYTEST_COMMAND),
+        ("python -m unittest", PYTEST_COMMAND),
+    ],
+)
+def test_an_installed_tox_that_runs_more_tests_than_pytest_is_the_gate(
+    commands: str, command: str, tmp_path: Path
+) -> None:
+    lay(tmp_path, {"tox.ini": f"[pytest]\n[testenv]\ncommands =\n  {commands}\n", "bin/tox": ""})
+    (tmp_path / "bin/tox").chmod(0o755)
+    found = only(tmp_path, Kind.TESTS, str(tmp_path / "bin"))
+    assert found is not None
+    assert found.command == command
+    without = only(tmp_path, Kind.TESTS)
+    assert without is not None
+    assert without.command == PYTEST_COMMAND
+
+
 def test_what_tox_and_nox_run_stands_behind_them(tmp_path: Path) -> None:
     lay(tmp_path, {"tox.ini": "[testenv]\ncommands =\n  one\n  two\n[testenv:b]\ncommands = three"})
     found = only(tmp_path, Kind.TESTS)
