@@ -59,8 +59,21 @@ class ProjectCopy(Struct, frozen=True, kw_only=True):
     unseen: str = ""
 
 
+class WorkPlace(Struct, frozen=True):
+    """The folder in which the work of a session is. `unseen` says why looking there decides nothing."""
+
+    project: str
+    unseen: str = ""
+
+
 class Workspace(Protocol):
     """Access to the project's files and their changes."""
+
+    def place(self, project: str, cwd: str, edited: Iterable[str] = ()) -> WorkPlace:
+        """Return where to look: another checkout of the project's repository where `cwd` lies in one.
+
+        `edited`: paths of files that the agent wrote, which may be elsewhere.
+        """
 
     async def fingerprint(self, project: str, environment: Environment) -> str:
         """Return one digest of all content that is not ignored; "" where none can be computed."""
@@ -177,8 +190,11 @@ class TreeCheckpoints(Protocol):
 class GateCatalog(Protocol):
     """Lists the checks that a project offers."""
 
-    async def list(self, project: str, environment: Environment) -> AvailableGates:
-        """Return detected and configured gates with reasons, the configured ones first. Never raises."""
+    async def list(self, project: str, environment: Environment, place: str = "") -> AvailableGates:
+        """Return detected and configured gates with reasons, the configured ones first. Never raises.
+
+        `place`: the folder in which they are detected, where that is not the project.
+        """
 
     def approve(self, project: str, gates: Iterable[Gate]) -> None:
         """Approve exactly these gates, for the user saw and wants them. Raises BadInputError, OSError."""

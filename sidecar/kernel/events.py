@@ -27,7 +27,8 @@ class SessionOrigin(StrEnum):
 class HostEvent(Struct, frozen=True, kw_only=True):
     """Common fields of all host events.
 
-    `project` is the session's folder. `host_pid` is the host's process id, 0 where unknown; it tells a forked
+    `project` is the session's folder, `cwd` the one in which the agent works now, "" where the host does not
+    say. `host_pid` is the host's process id, 0 where unknown; it tells a forked
     session from an unrelated one. `environment` is the session's own, for gates and judges; it is only held
     in memory. `subagent`: the event comes from a helper of the agent. `ours`: it comes from a judge or worker
     that Supervisor started. `speaker` is the process that speaks as the host, as the system says, 0
@@ -36,6 +37,7 @@ class HostEvent(Struct, frozen=True, kw_only=True):
 
     key: SessionKey
     project: str
+    cwd: str = ""
     host_pid: int = 0
     speaker: int = 0
     during_call: bool = False
@@ -169,6 +171,8 @@ class ProjectState(Struct, frozen=True, kw_only=True, tag="project-state"):
     files as diffs. `code` are the changed files that hold code of the product, which a check ought to open;
     `untouched` is what the goal names and no changed line, name or file has, and what a new function takes
     and never reads.
+    `place` is the folder that was looked at, "" for the session's own; `elsewhere` says why that decides
+    nothing, else "".
     """
 
     tree: str
@@ -187,6 +191,8 @@ class ProjectState(Struct, frozen=True, kw_only=True, tag="project-state"):
     edits: tuple[FileDiff, ...] = ()
     code: tuple[str, ...] = ()
     untouched: tuple[str, ...] = ()
+    place: str = ""
+    elsewhere: str = ""
 
 
 class GatesRan(Struct, frozen=True, tag="gates"):

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from sidecar.platform import processes
 from sidecar.platform.data import load_data
+from sidecar.platform.git import find_checkout
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -234,7 +235,7 @@ async def find_interpreter(
         if await _has_module(module, python_of(place), folder, session):
             return str(python_of(place)), _activated_environment(session, place, node)
     for found in own:
-        if found.parent in places:
+        if found.parent in (*places, *folders_in_main_checkout(places)):
             raise PythonMissingError(f"{module} is not installed in {found}")
     for name in ("python3", "python"):
         program = processes.find_program(name, session, "")
@@ -280,6 +281,16 @@ def folders_up_to_project(folder: str, project: str) -> list[Path]:
     return [Path(folder)]
 
 
+def folders_in_main_checkout(folders: Iterable[Path]) -> list[Path]:
+    """The same folders in the main checkout, where these are in a linked worktree."""
+    found = [(folder, find_checkout(folder)) for folder in folders]
+    return [
+        checkout.tops[0] / folder.resolve().relative_to(checkout.top)
+        for folder, checkout in found
+        if checkout and checkout.tops and checkout.tops[0] != checkout.top
+    ]
+
+
 def _virtual_environments(folder: str, session: Mapping[str, str], project: str) -> list[Path]:
     """Usable virtual environments: the session's, then the project's, the nearest to the folder first.
 
@@ -287,14 +298,8 @@ def _virtual_environments(folder: str, session: Mapping[str, str], project: str)
     after those that are nearer.
     """
     active = Path(session["VIRTUAL_ENV"]) if session.get("VIRTUAL_ENV") else None
-    own = [
-        found
-        for place in folders_up_to_project(folder, project)
-        for found in (
-            *_named_by_variables(place, session),
-            *sorted(environments_in(place), key=lambda found: found != active),
-        )
-    ]
+    places = folders_up_to_project(folder, project)
+    own = _environments_in(places, session) or _environments_in(folders_in_main_checkout(places), session)
     elsewhere = [active] if active and active not in own and is_usable(active) else []
     return [*elsewhere, *own]
 
@@ -304,6 +309,18 @@ def _named_by_variables(place: Path, session: Mapping[str, str]) -> Iterator[Pat
     named = (session.get(manager.variable) for manager in _managers_of(place) if manager.variable)
     found = (Path(os.path.normpath(place / value)) for value in named if value)
     return (environment for environment in found if is_usable(environment))
+
+
+def _environments_in(places: Iterable[Path], session: Mapping[str, str]) -> list[Path]:
+    active = Path(session.get("VIRTUAL_ENV") or "/")
+    return [
+        found
+        for place in places
+        for found in (
+            *_named_by_variables(place, session),
+            *sorted(environments_in(place), key=lambda found: found != active),
+        )
+    ]
 
 
 async def _managed_environment(folder: str, session: Mapping[str, str], project: str) -> Path | None:
@@ -318,7 +335,8 @@ async def _managed_environment(folder: str, session: Mapping[str, str], project:
 
 def _node_bin_folders(folder: str, project: str) -> Iterator[Path]:
     """The project's node_modules/.bin folders, the nearest first."""
-    found = (place / "node_modules" / ".bin" for place in folders_up_to_project(folder, project))
+    places = folders_up_to_project(folder, project)
+    found = (place / "node_modules" / ".bin" for place in (*places, *folders_in_main_checkout(places)))
     return (place for place in found if place.is_absolute() and place.is_dir())
 
 

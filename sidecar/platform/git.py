@@ -122,3 +122,47 @@ async def gather_or_cancel(*work: Coroutine[object, object, T]) -> list[T]:
 def git_blob_name(content: bytes) -> str:
     """Return git's object name of a content."""
     return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+# --- Checkouts of a repository, read from its files without git ---------------------------------------------
+
+
+class Checkout(Struct, frozen=True):
+    """A checkout: its top folder, and the git folder that it shares with the other checkouts."""
+
+    top: Path
+    common: Path
+
+    @property
+    def tops(self) -> tuple[Path, ...]:
+        """The top folders of all checkouts of the repository, the main one first."""
+        linked = (
+            Path(file.parent, _first_line(file)).resolve().parent
+            for file in self.common.glob("worktrees/*/gitdir")
+        )
+        return (*([self.common.parent] if self.common.name == ".git" else []), *linked)
+
+
+def find_checkout(folder: Path) -> Checkout | None:
+    """Find the checkout around a folder; a submodule is a repository of its own."""
+    try:
+        folder = folder.resolve()
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a NUL
+        return None
+    for top in (folder, *folder.parents):
+        if (top / ".git").is_dir():
+            return Checkout(top, top / ".git")
+        if own := _first_line(top / ".git").removeprefix("gitdir: "):
+            inner = Path(top, own).resolve()
+            shared, back = _first_line(inner / "commondir"), Path(inner, _first_line(inner / "gitdir"))
+            is_linked = bool(shared) and back.resolve() == top / ".git"
+            return Checkout(top, (inner / shared).resolve() if is_linked else inner)
+    return None
+
+
+def _first_line(file: Path) -> str:
+    try:
+        with file.open(encoding="utf-8", errors="surrogateescape") as lines:
+            return lines.readline(4096).removesuffix("\n")
+    except (OSError, ValueError):
+        return ""

@@ -12,6 +12,7 @@ from sidecar.evidence.ports import (
     ProjectCopy,
     RestoredTree,
     TreeDifference,
+    WorkPlace,
 )
 from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.judging.ports import ChosenBackend
@@ -40,7 +41,7 @@ class ScriptedCatalog:
         self.problems = problems
         self.settings = GateSettings()
 
-    async def list(self, project: str, environment: Environment) -> AvailableGates:  # noqa: ARG002 - the port's
+    async def list(self, project: str, environment: Environment, place: str = "") -> AvailableGates:  # noqa: ARG002 - the port's
         return AvailableGates(self.gates, self.problems, self.settings)
 
     def approve(self, project: str, gates: Iterable[Gate]) -> None:  # noqa: ARG002 - the port's
@@ -171,7 +172,7 @@ class ScriptedWorkspace:
     `tree` stands for all content; "" cannot be had. `base` is what is remembered, None for the present tree.
     `changes` is what changed since any base, but for those in `forgotten`. `known` is what git knows,
     `missing` are paths that are not there, `tracked` those that git follows, `mentioned` names that still
-    stand. `written`: files were written since any time.
+    stand. `written`: files were written since any time. `placed`: where the work is, None for the project.
     """
 
     def __init__(self, tree: str = "tree-1") -> None:
@@ -183,7 +184,11 @@ class ScriptedWorkspace:
         self.tracked: set[str] = set()
         self.forgotten: set[str] = set()
         self.written = False
+        self.placed: WorkPlace | None = None
         self._number = 0
+
+    def place(self, project: str, cwd: str, edited: Iterable[str] = ()) -> WorkPlace:  # noqa: ARG002 - the port's
+        return self.placed or WorkPlace(project)
 
     async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:  # noqa: ARG002 - the port's
         return self.tree

@@ -277,8 +277,8 @@ class TypedCatalog:
         self._catalog = catalog
         self._first = {gate.id: _approve_tests(gate) for gate in typed}
 
-    async def list(self, project: str, environment: Environment) -> AvailableGates:
-        found = await self._catalog.list(project, environment)
+    async def list(self, project: str, environment: Environment, place: str = "") -> AvailableGates:
+        found = await self._catalog.list(project, environment, place)
         may = {gate_digest(gate) for gate in self._first.values() if gate.approved}
         now = {gate.id: replace(gate, approved=gate_digest(gate) in may) for gate in found.gates}
         return replace(found, gates=tuple((self._first | now).values()))

@@ -8,6 +8,7 @@ their commands are fixed in our code.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,7 @@ from sidecar.kernel.gate import REMOTE_GATE_KINDS, AvailableGates, Gate, GateOri
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import ConfiguredGate, GateSettings, Settings
 from sidecar.platform.configuration import ConfigurationFile, GateFileSettings, read_project_gates
+from sidecar.platform.git import find_checkout
 from sidecar.platform.steering import PROJECT_CONFIGURATION, UNHELD, FilesInForce
 from sidecar.platform.toml import (
     FieldError,
@@ -214,11 +216,13 @@ class ProjectCatalog:
         self._detect = detect
         self._code_host = code_host
 
-    async def list(self, project: str, environment: Environment) -> AvailableGates:
+    async def list(self, project: str, environment: Environment, place: str = "") -> AvailableGates:
         limits, user = self._configuration.read()
         own, wrong = limit_project_waits(read_project_gates(project, self._files), limits)
         settings = gate_settings_in_force(user, own)
-        detected, failed = await self._detected(project, environment) if settings.detect else ((), ())
+        detected, failed = (
+            await self._detected(place or project, environment) if settings.detect else ((), ())
+        )
         found = merge_gates(detected, user, own)
         wanted = {Kind.PR: settings.pr, Kind.CI: settings.ci}
         remote = await self._code_host.offer(project, environment, wanted) if self._code_host else ()
@@ -253,9 +257,21 @@ class ProjectCatalog:
         self, project: str, environment: Environment
     ) -> tuple[tuple[Gate, ...], tuple[str, ...]]:
         try:
-            return await asyncio.to_thread(self._detect, Path(project), environment), ()
+            return await asyncio.to_thread(self._detected_around, Path(project), environment), ()
         except Exception as error:  # noqa: BLE001 - it reads what hostile projects wrote; a stop must not fail
             return (), (f"gates could not be detected: {type(error).__name__}: {error}"[:300],)
+
+    def _detected_around(self, folder: Path, environment: Environment) -> tuple[Gate, ...]:
+        """Detect in a folder, or at the top of its repository where the folder has no check of its own."""
+        checkout = find_checkout(folder)
+        found = self._detect(folder, environment)
+        if found or checkout is None or checkout.top in (folder.resolve(), Path.home()):
+            return found
+        above = os.path.relpath(checkout.top, folder.resolve())
+        return tuple(
+            replace(gate, folder=os.path.normpath(os.path.join(above, gate.folder)))  # noqa: PTH118 - "..", too
+            for gate in self._detect(checkout.top, environment)
+        )
 
     def _approved(self, project: str, gates: Iterable[Gate]) -> tuple[Gate, ...]:
         approvals = self._trust.approvals(project)

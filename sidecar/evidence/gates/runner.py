@@ -49,10 +49,11 @@ from sidecar.evidence.ports import GateContext
 from sidecar.evidence.reports import measures, runners, text, tools
 from sidecar.evidence.reports.report import FAILURE_LENGTH, SHOWN_FAILURES, GateOutput, RunReport
 from sidecar.evidence.reports.tools import UNKNOWN_FLAG, ReportingLine
-from sidecar.kernel.gate import NOTHING_EXECUTED, Gate, GateRun, Kind, Outcome
+from sidecar.kernel.gate import NOTHING_EXECUTED, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.platform import processes
 from sidecar.platform.environments import PythonMissingError, folders_up_to_project, with_project_python
 from sidecar.platform.files import scratch_folder
+from sidecar.platform.git import find_checkout
 from sidecar.platform.processes import ProcessResult
 from sidecar.platform.watching import OpenedFiles
 
@@ -109,7 +110,8 @@ def gate_folder_objection(gate: Gate, project: str) -> str:
         place = (root / gate.folder).resolve()
     except (OSError, RuntimeError, ValueError):
         return f"the folder {gate.folder!r} cannot be resolved"
-    if not place.is_relative_to(root):
+    checkout = find_checkout(root) if gate.origin is GateOrigin.DETECTED else None
+    if not place.is_relative_to(checkout.top if checkout else root):
         return f"the folder {gate.folder!r} is outside the project"
     return "" if place.is_dir() else f"the folder {gate.folder!r} is not there"
 

@@ -26,7 +26,13 @@ from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_
 from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree, read_head_commit
 from sidecar.kernel.evidence import FileBaseline, FileChange
 from sidecar.kernel.session import Environment
-from sidecar.platform.environments import is_marked, known_environments, written_patterns
+from sidecar.platform.environments import (
+    environments_in,
+    folders_in_main_checkout,
+    is_marked,
+    known_environments,
+    written_patterns,
+)
 from sidecar.platform.files import scratch_folder
 from sidecar.platform.git import Git, UnseenError, clean_git_environment, join_with_nul, split_at_nul
 
@@ -105,7 +111,13 @@ async def link_surroundings(
     Return the paths of those that did, and are left out.
     """
     listed = await _list_ignored(room, ground, "--directory")
-    return await asyncio.to_thread(place_ignored_files, ground.top, into, listed, since)
+    left_out = await asyncio.to_thread(place_ignored_files, ground.top, into, listed, since)
+    for main in folders_in_main_checkout([ground.top]):
+        shared = [f"{place.name}/" for place in environments_in(main)]
+        place_ignored_files(
+            main, into, [*shared, *(f"{name}/" for name in known_environments().linked_by_entry)], since
+        )
+    return left_out
 
 
 async def _list_ignored(room: ShadowRepository, ground: WorkTree, *more: str) -> list[str]:

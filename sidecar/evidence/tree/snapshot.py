@@ -288,6 +288,15 @@ async def write_commit_tree(room: ShadowRepository, ground: WorkTree, commit: st
         return (await _write_tree(git))[0]
 
 
+def without_unshared(before: TreeState, now: TreeState) -> TreeState:
+    """Return a state of another checkout without the ignored files that this one lacks."""
+    return replace(
+        before,
+        fingerprints={path: value for path, value in before.fingerprints.items() if path in now.fingerprints},
+        steering={path: value for path, value in before.steering.items() if path in now.steering},
+    )
+
+
 # --- Serializing tree states --------------------------------------------------------------------------------
 
 

@@ -19,7 +19,7 @@ import os
 import posixpath
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
@@ -27,7 +27,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from msgspec.structs import replace
 
-from sidecar.evidence.ports import CopyVersion, ProjectCopy
+from sidecar.evidence.ports import CopyVersion, ProjectCopy, WorkPlace
 from sidecar.evidence.proof.check_files import bears_on_checks
 from sidecar.evidence.tree import snapshot
 from sidecar.evidence.tree.checkout import (
@@ -44,7 +44,7 @@ from sidecar.evidence.tree.shadow_repository import (
     create_shadow_repository,
     with_user_objects,
 )
-from sidecar.evidence.tree.snapshot import TooMuchError, TreeState, read_tree_state
+from sidecar.evidence.tree.snapshot import TooMuchError, TreeState, read_tree_state, without_unshared
 from sidecar.evidence.tree.work_tree import (
     WorkTree,
     digest_folder_stats,
@@ -54,7 +54,7 @@ from sidecar.evidence.tree.work_tree import (
     read_repository,
 )
 from sidecar.kernel.evidence import FileBaseline, ProjectChanges, RepositoryState
-from sidecar.platform.git import UnseenError
+from sidecar.platform.git import UnseenError, find_checkout
 
 LIMIT_S: Final = 30.0
 """Seconds for each method of the port."""
@@ -160,7 +160,12 @@ class GitWorkspace:
         """Return the changes since `base`."""
         room, before, found = await self._baseline(base, project, environment)
         now = await self._read(room, found)
+        of_base = next((top for top in _checkout_tops(found) if self._holds(base, top)), found.top)
+        if of_base != found.top:
+            before = without_unshared(before, now)
         changes = await compare_tree_states(room, found, before, now)
+        if of_base != found.top:
+            changes = _without_worktrees(changes, of_base, found)
         if changes.unseen:
             room.index.unlink(missing_ok=True)  # it refers to contents that are gone: rebuild it next time
         return replace(changes, tree=now.digest())
@@ -264,6 +269,26 @@ class GitWorkspace:
         listed = await found.git.names(*LIST_FILES, "--", *(f":(top,glob)**/{path}" for path in paths))
         return await asyncio.to_thread(_existing, found.top, listed)
 
+    def place(self, project: str, cwd: str, edited: Iterable[str] = ()) -> WorkPlace:
+        """Return where to look; see the port."""
+        folder = Path(project)
+        if not folder.is_dir():
+            return WorkPlace(project, f"the session's folder {project} is not there any more")
+        own, now = find_checkout(folder), find_checkout(Path(cwd or project))
+        if own and now and now.top != own.top and now.common == own.common:
+            inside = now.top / folder.resolve().relative_to(own.top)
+            folder, own = (inside if inside.is_dir() else now.top), now
+        top, common = (own.top, own.common) if own else (folder.resolve(), None)
+        files = [Path(folder, path) for path in edited]
+        for checkout, file in ((now, top), *((find_checkout(file.parent), file) for file in files)):
+            if checkout is None or checkout.top in (top, Path.home()):
+                continue
+            nested = checkout.top.is_relative_to(top) and checkout.common != common  # looked at with the rest
+            if not nested and not (checkout.common == common and _is_in_both(file, checkout.top, top)):
+                why = f"the work of this turn is in {checkout.top}, which nobody looked at"
+                return WorkPlace(str(folder), why)
+        return WorkPlace(str(folder))
+
     def absent(self, project: str, paths: Sequence[str]) -> tuple[str, ...]:
         """Return the paths that do not exist; only the first 50 are checked."""
         root = os.path.normpath(project)
@@ -311,9 +336,12 @@ class GitWorkspace:
         found = await find_work_tree(project, environment)
         if found is None:
             raise UnseenError("there is no git program")
-        if not self._rooms.holds(base.snapshot, found.top):
+        if not any(self._holds(base, top) for top in _checkout_tops(found)):
             raise UnseenError("another repository is around the project now")
         return room, before, found
+
+    def _holds(self, base: FileBaseline, top: Path) -> bool:
+        return self._rooms is not None and self._rooms.holds(base.snapshot, top)
 
     @contextmanager
     def _room(self, found: WorkTree) -> Iterator[ShadowRepository]:
@@ -322,6 +350,29 @@ class GitWorkspace:
             return
         with tempfile.TemporaryDirectory(prefix="supervisor-tree-", ignore_cleanup_errors=True) as scratch:
             yield create_shadow_repository(Path(scratch))
+
+
+def _checkout_tops(found: WorkTree) -> tuple[Path, ...]:
+    """Return the top folders of all checkouts of the repository, this one first."""
+    checkout = find_checkout(found.top)
+    return (found.top, *(checkout.tops if checkout else ()))
+
+
+def _without_worktrees(changes: ProjectChanges, of_base: Path, found: WorkTree) -> ProjectChanges:
+    """Leave out other checkouts that lie in the one of the baseline."""
+    inner = tuple(
+        f"{os.path.relpath(top.relative_to(of_base), found.inside)}/"
+        for top in _checkout_tops(found)
+        if top != of_base and top.is_relative_to(of_base)
+    )
+    return replace(changes, files=tuple(file for file in changes.files if not file.path.startswith(inner)))
+
+
+def _is_in_both(file: Path, one: Path, other: Path) -> bool:
+    """Whether a file of one checkout is the same in the other: it was merged."""
+    with suppress(OSError, ValueError):
+        return file.read_bytes() == (other / file.resolve().relative_to(one)).read_bytes()
+    return False
 
 
 def _existing(top: Path, paths: list[str]) -> list[str]:

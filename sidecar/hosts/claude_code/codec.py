@@ -51,6 +51,7 @@ DESCRIPTION_LIMIT: Final = 200
 class _CommonFields(TypedDict):
     key: SessionKey
     project: str
+    cwd: str
     host_pid: int
     environment: Environment
     subagent: bool
@@ -82,6 +83,7 @@ def _common_fields(event: hook_messages.HookEvent, environment: Environment, hos
     return _CommonFields(
         key=SessionKey(HOST, checked_session_id(event.session_id)),
         project=_session_project(event, environment),
+        cwd=checked_project_folder(event.cwd),
         host_pid=host_pid,
         environment=environment,
         subagent=bool(event.agent_id),
@@ -90,7 +92,7 @@ def _common_fields(event: hook_messages.HookEvent, environment: Environment, hos
 
 
 def _session_project(event: hook_messages.HookEvent, environment: Environment) -> str:
-    """Return the session's own folder; `cwd` may have moved with the agent."""
+    """Return the session's own folder; `cwd` may have moved with the agent, as into a worktree."""
     return checked_project_folder(environment.get("CLAUDE_PROJECT_DIR") or event.cwd)
 
 

@@ -26,6 +26,7 @@ from sidecar.kernel.goal import Goal
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.kernel.text import escape_unencodable
+from sidecar.kernel.turn import CallOutcome, ToolAction, Turn
 from sidecar.platform.ports import load_readable
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.sessions import change_session
@@ -39,11 +40,8 @@ class ProjectStateReader:
         self._services = services
         self._bases = bases
 
-    async def look(self, stop: AgentStopped, goal: Goal | None, message: str) -> ProjectState:
-        """Read the state of this stop's project, except for its rubric.
-
-        `goal`: the active one; `message`: the agent's last.
-        """
+    async def look(self, stop: AgentStopped, goal: Goal | None, turn: Turn) -> ProjectState:
+        """Read the state of this stop's project, except for its rubric. `goal`: the active one."""
         # A waiting sidecar does without these.
         from sidecar.evidence.claims.utterances import claimed_files  # noqa: PLC0415 - see above
         from sidecar.evidence.proof.check_files import (  # noqa: PLC0415 - see above
@@ -52,13 +50,17 @@ class ProjectStateReader:
             may_bear_on_checks,
         )
 
-        services, at = self._services, (stop.project, stop.environment)
+        services = self._services
+        where = services.workspace.place(stop.project, stop.cwd, _edited_paths(turn))
+        at = (where.project, stop.environment)
         base = goal.base if goal is not None else await self._bases.of_turn(stop.key)
         changes, catalog, repository = await asyncio.gather(
-            self._changes(base, stop), services.catalog.list(*at), services.workspace.repository(base, *at)
+            self._changes(base, *at),
+            services.catalog.list(stop.project, stop.environment, where.project),
+            services.workspace.repository(base, *at),
         )
-        named, changed = claimed_files(message), _changed_paths(changes)
-        nowhere = services.workspace.absent(stop.project, named)
+        named, changed = claimed_files(turn.last_message), _changed_paths(changes)
+        nowhere = services.workspace.absent(where.project, named)
         followed = await services.workspace.followed(*at, named)
         missing = [path for path in nowhere if path not in followed]
         tree = changes.tree or await services.workspace.fingerprint(*at)
@@ -86,12 +88,22 @@ class ProjectStateReader:
             absent=tuple(path for path in missing if _is_surely_absent(path, changed)),
             unchanged=tuple(path for path in followed if repository and _is_surely_unchanged(path, changed)),
             present=tuple(path for path in named if path not in missing and not path.startswith(("/", ".."))),
+            place=where.project if where.project != stop.project else "",
+            elsewhere=where.unseen,
         )
 
-    async def _changes(self, base: FileBaseline, stop: AgentStopped) -> ProjectChanges:
+    async def _changes(
+        self, base: FileBaseline, project: str, environment: Mapping[str, str]
+    ) -> ProjectChanges:
         if not base.snapshot:
             return ProjectChanges(unseen=base.unseen or NO_BASELINE)
-        return await self._services.workspace.since(base, stop.project, stop.environment)
+        return await self._services.workspace.since(base, project, environment)
+
+
+def _edited_paths(turn: Turn) -> tuple[str, ...]:
+    """Return the paths that the host's own tools wrote in this turn."""
+    done = (call for call in turn.calls if call.doing is ToolAction.EDIT and call.outcome is CallOutcome.OK)
+    return tuple(path for call in done for path in call.paths)
 
 
 def _is_surely_absent(path: str, changed: tuple[str, ...] | None) -> bool:
@@ -191,7 +203,7 @@ class Baselines:
             if goal.base == FileBaseline():
                 self._baselines[event.key] = asyncio.create_task(self.begin_goal(event))
             return
-        keeping = asyncio.create_task(self._keep(event.project, event.environment))
+        keeping = asyncio.create_task(self._keep(self._place(event), event.environment))
         self._turns[event.key] = _TurnBaseline(event.project, keeping)
         if len(self._turns) > MAX_TURNS_REMEMBERED:
             self.end(next(iter(self._turns)))
@@ -206,9 +218,10 @@ class Baselines:
         goal = self._goal(event.key)
         if goal is None or goal.base != FileBaseline() or not event.environment:
             return
+        place = self._place(event)
         base, catalog = await asyncio.gather(
-            self._keep(event.project, event.environment),
-            self._services.catalog.list(event.project, event.environment),
+            self._keep(place, event.environment),
+            self._services.catalog.list(event.project, event.environment, place),
         )
         defined = tuple(map(gate_digest, catalog.gates))
         self._save(event.key, goal.id, lambda now: replace(now, base=base, gates=defined))
@@ -245,12 +258,15 @@ class Baselines:
         advice = gates.advisory_gates(goal, ProjectState(tree=tree, rubric=NO_RUBRIC, catalog=catalog))
         if not advice:
             return
-        site = GateContext(project=event.project, tree=tree, environment=event.environment)
+        site = GateContext(project=self._place(event), tree=tree, environment=event.environment)
         runs = await services.gates.run(advice, site, catalog.settings.advisory_seconds)
-        if await services.workspace.fingerprint(event.project, event.environment) != tree:
+        if await services.workspace.fingerprint(site.project, event.environment) != tree:
             return
         known = gates.build_gate_baseline(runs)
         self._save(event.key, goal.id, lambda now: replace(now, baseline=known))
+
+    def _place(self, event: HostEvent) -> str:
+        return self._services.workspace.place(event.project, event.cwd).project
 
     def _goal(self, key: SessionKey) -> Goal | None:
         session = load_readable(self._services.store, key)

@@ -36,6 +36,7 @@ from sidecar.kernel.events import (
     GatesRan,
     JudgeFailed,
     OldChecksRan,
+    ProjectState,
     TurnRead,
 )
 from sidecar.kernel.evidence import FileBaseline
@@ -201,6 +202,9 @@ class StopLoop:
         inquiry, order = begin_inquiry(progress.now)
         while not isinstance(order, Continue | Rest):
             fact = await self._carry_out(order, inquiry)
+            if isinstance(fact, ProjectState) and fact.elsewhere:
+                progress.facts.clear()  # these facts lead to no ruling
+                return rest_unjudged(inquiry, fact.elsewhere)
             timed = TimedFact(self._services.clock.now(), fact)
             # In a thread: on a turn of hundreds of calls, rules and evidence take tenths of a second.
             inquiry, order = await asyncio.to_thread(advance_inquiry, inquiry, fact, timed.at)
@@ -221,9 +225,9 @@ class StopLoop:
             return TurnRead(await asyncio.to_thread(mask_turn, turn, mask), rubric)  # half a second at worst
         if isinstance(order, ReadProjectState):
             goal = active_goal(inquiry.session)
-            seen = await self._surveyor.look(stop, goal, inquiry.turn.last_message)
-            defined = goal.gates if goal is not None else ()
-            catalog = approve_what_agent_ran(seen.catalog, inquiry.turn, stop.project, seen.changed, defined)
+            seen = await self._surveyor.look(stop, goal, inquiry.turn)
+            defined, place = goal.gates if goal is not None else (), seen.place or stop.project
+            catalog = approve_what_agent_ran(seen.catalog, inquiry.turn, place, seen.changed, defined)
             return replace(seen, rubric=inquiry.project_state.rubric, catalog=catalog)
         async with self._queue_watched(inquiry):
             if isinstance(order, RunGates):
@@ -256,7 +260,7 @@ class StopLoop:
         stop = inquiry.stop
         goal = active_goal(inquiry.session)
         site = GateContext(
-            project=stop.project,
+            project=inquiry.project_state.place or stop.project,
             tree=inquiry.project_state.tree,
             environment=stop.environment,
             since=goal.set_at if goal is not None else 0.0,
@@ -291,7 +295,7 @@ class StopLoop:
         """Return by which baseline copies are made, and where their gates run."""
         stop, goal = inquiry.stop, active_goal(inquiry.session)
         site = GateContext(
-            project=stop.project,
+            project=inquiry.project_state.place or stop.project,
             tree=inquiry.project_state.tree,
             environment=stop.environment,
             hear=partial(self._generations.hear, stop.key),
@@ -333,10 +337,12 @@ class StopLoop:
         """Add what is queued for the user to the ruling."""
         news = self._rubrics.rest(inquiry.stop, read=inquiry.turn != Turn())
         ran = (run.gate for run in inquiry.runs if run.outcome in (Outcome.PASSED, Outcome.FAILED))
-        lent = describe_lent_gates(tuple(ran)) if isinstance(ruling, Rest) and ruling.note else ""
-        if not (news or lent):
+        lent = describe_lent_gates(tuple(ran))
+        place = inquiry.project_state.place
+        told = (lent, place and f"looked at: {place}") if isinstance(ruling, Rest) and ruling.note else ()
+        if not (news or any(told)):
             return ruling
-        return replace(ruling, note="\n".join(filter(None, (ruling.note, lent, news))))
+        return replace(ruling, note="\n".join(filter(None, (ruling.note, *told, news))))
 
     def _save(self, began: Session, inquiry: Inquiry, ruling: Ruling) -> Ruling:
         """Save before the ruling is sent; a ruling that cannot be saved is not sent (law 6).

@@ -376,7 +376,8 @@ class Supervisor:
         if session is None or goal is None or not event.environment:
             return reply
         services = self._services
-        catalog = await services.catalog.list(event.project, event.environment)
+        place = services.workspace.place(event.project, event.cwd)
+        catalog = await services.catalog.list(event.project, event.environment, place.project)
         settings, _ = services.configuration.load()
         judge = None if in_shell else services.judge.chosen(event.environment, settings)
         state = ProjectState(tree="", rubric=NO_RUBRIC, catalog=catalog)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import FileChange, ProjectChanges, RepositoryState
 from sidecar.kernel.gate import Gate
+from sidecar.kernel.turn import Turn
 from sidecar.systems.supervision.project_state import Baselines, ProjectStateReader
 from support.cases import goal, stopped
 from support.fakes import Fakes
@@ -16,7 +17,7 @@ async def state_of(
     fakes.workspace.changes = ProjectChanges(files=files, unseen=unseen)
     base = await fakes.workspace.remember("/p", {})
     reader = ProjectStateReader(fakes.services, Baselines(fakes.services))
-    return await reader.look(stopped(), goal(condition, base=base), "")
+    return await reader.look(stopped(), goal(condition, base=base), Turn())
 
 
 async def test_changed_code_of_the_product_is_named_and_odd_names_are_left_out(fakes: Fakes) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from sidecar.evidence.ports import WorkPlace
 from sidecar.kernel.effects import NoReply, RestReason
 from sidecar.kernel.events import BackgroundActivity, JudgeFailed
 from sidecar.kernel.evidence import FileChange, ProjectChanges
@@ -14,6 +16,7 @@ from sidecar.kernel.settings import GateSettings
 from sidecar.platform.session_store import SessionFiles
 from support.cases import (
     KEY,
+    PROJECT,
     PYTEST,
     UNREACHABLE,
     complete,
@@ -25,10 +28,10 @@ from support.cases import (
     turn,
     with_goal,
 )
-from support.fakes import Fakes
+from support.fakes import Fakes, command
 from support.logs import event_log
 from support.memory_stores import LoggedRecord
-from support.scripted_gates import FAILED, PASSED
+from support.scripted_gates import FAILED, PASSED, ScriptedEnding
 
 LIE = turn(ran("pytest", 1), message="All tests pass.", last_message_id="m1")
 
@@ -213,3 +216,25 @@ async def test_secrets_in_to_dos_and_background_work_reach_neither_agent_nor_rec
     answer = await fakes.sent_back(environment={"MY_TOKEN": secret}, background=(work,), headless=True)
     assert answer.feedback.missing == ("curl -H [masked]",)
     assert secret not in repr(fakes.record.read(KEY)) + repr(fakes.state())
+
+
+async def test_work_elsewhere_is_named_and_nothing_is_decided(fakes: Fakes) -> None:
+    why = "the work of this turn is in /other, which nobody looked at"
+    fakes.workspace.placed = WorkPlace(PROJECT, why)
+    fakes.catalog.gates = (replace(PYTEST, approved=True),)
+    fakes.gates.script("pytest -q", PASSED)
+    fakes.store.put(with_goal())
+    rest = await fakes.rest()
+    assert (rest.reason, rest.detail, fakes.gates.ran) == (RestReason.UNJUDGED, why, [])
+    assert fakes.goal().status is GoalStatus.ACTIVE
+    assert why in rest.note
+
+
+async def test_the_checkout_where_the_work_is_is_the_one_that_is_checked_and_named(fakes: Fakes) -> None:
+    fakes.workspace.placed = WorkPlace("/feat")
+    fakes.catalog.gates = (replace(PYTEST, approved=True),)
+    fakes.gates.script("pytest -q", ScriptedEnding(executed=3))
+    await fakes.reply(command("all tests pass"))
+    rest = await fakes.rest()
+    assert rest.reason is RestReason.ACHIEVED
+    assert "looked at: /feat" in rest.note
