@@ -67,6 +67,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     for it (the script in a package.json), so that approving the gate approves that too. `python`: the folder
     of the Python environment in which it runs, or its Python, relative to the project; "" for the one that is
     found there. `approved`: the user approved exactly this; `changed`: not this, but what it was before.
+    `covered`: a gate of a folder above runs it, too.
     `lent`: it counts as approved for this stop, because the agent ran it.
     """
 
@@ -85,6 +86,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     python: str = ""
     approved: bool = False
     changed: bool = False
+    covered: bool = False
     lent: bool = False
 
     @property
@@ -98,12 +100,14 @@ class AvailableGates(Struct, frozen=True):
 
     `settings` are those in force here: the user's take precedence over the project's. `instructions`
     are no gates and never run: the project's files for agents, which the user approves in the same way.
+    `members` are tests of packages that one of the gates runs, too.
     """
 
     gates: tuple[Gate, ...] = ()
     problems: tuple[str, ...] = ()
     settings: GateSettings = GateSettings()
     instructions: tuple[Gate, ...] = ()
+    members: tuple[Gate, ...] = ()
 
     @property
     def approvable(self) -> tuple[Gate, ...]:

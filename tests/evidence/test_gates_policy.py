@@ -161,6 +161,31 @@ def test_only_approved_gates_advise_and_only_where_something_changed() -> None:
     ]
 
 
+MEMBERS = tuple(
+    replace(PYTEST, id=f"tests:{name}", folder=name, covered=True, approved=True)
+    for name in ("lib/a", "lib/b")
+)
+
+
+@over_table(
+    ("condition", "changed", "required", "advisory"),
+    [
+        ("all tests pass", ("lib/a/x.py",), ["tests"], []),
+        ("the tests of lib/a pass", ("lib/a/x.py",), ["tests:lib/a"], []),
+        ("rounding is right", ("lib/a/x.py", "lib/b/y.py"), [], ["tests:lib/a", "tests:lib/b"]),
+        ("rounding is right", ("lib/a/x.py", "README.md"), [], ["tests"]),
+        ("rounding is right", ("tool.py",), [], ["tests"]),
+    ],
+)
+def test_the_tests_of_a_package_stand_for_those_of_all(
+    condition: str, changed: tuple[str, ...], required: list[str], advisory: list[str]
+) -> None:
+    state = offering(replace(PYTEST, approved=True), changed=changed)
+    state = replace(state, catalog=replace(state.catalog, members=MEMBERS))
+    assert [gate.id for gate in required_gates(goal(condition), state)] == required
+    assert [gate.id for gate in advisory_gates(goal(condition), state)] == advisory
+
+
 def test_ci_is_required_where_the_goal_speaks_of_it() -> None:
     assert [gate.id for gate in required_gates(goal("CI is green"), offering(CI))] == ["ci"]
     assert required_gates(goal("all is well"), offering(CI)) == ()

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.evidence.commands.kinds import command
 from sidecar.evidence.detection import javascript, languages, python, recipes
@@ -158,10 +159,11 @@ ENTERS_FOLDER: Final = r"(?:\bcd|(?<!\S)(?:-C|-w|--prefix|--cwd|--dir|--filter|-
 
 
 class _Offer(Struct, frozen=True):
-    """A detected gate and the ecosystem that found it."""
+    """A detected gate and the ecosystem that found it. `covered`: a command above runs it, too."""
 
     ecosystem: _Ecosystem
     found: DetectedGate
+    covered: bool = False
 
 
 OffersByRoot = Mapping[str, Sequence[_Offer]]
@@ -176,9 +178,8 @@ def detect_gates(project: Path, environment: Mapping[str, str]) -> tuple[Gate, .
     offers: dict[str, Sequence[_Offer]] = {}
     deep = not _contains_home(project, environment.get("HOME", ""))
     for root in package_roots(project, environment.get("PATH", ""), deep=deep):
-        offers[root.name] = [
-            offer for offer in _find_offers(root) if not _is_repeated_above(root, offer, offers)
-        ]
+        found = (replace(one, covered=_is_repeated_above(root, one, offers)) for one in _find_offers(root))
+        offers[root.name] = [one for one in found if not one.covered or one.found.kind is Kind.TESTS]
     return tuple(_build_gates(offers))
 
 
@@ -249,13 +250,14 @@ def _build_gates(offers: OffersByRoot) -> Iterator[Gate]:
         strong = [
             offer for offer in offered if not (offer.found.weak and _has_better_gate(offer, name, offers))
         ]
+        covered = [offer.found for offer in strong if offer.covered]
         kinds: set[Kind] = set()
         for found in (offer.found for offer in strong):
             parts = (found.kind, *filter(None, (name, found.tool if found.kind in kinds else "")))
             gate_id = _unused_gate_id(_valid_gate_id(":".join(parts)), taken)
             taken.add(gate_id)
             kinds.add(found.kind)
-            yield _build_gate(gate_id, found, name)
+            yield replace(_build_gate(gate_id, found, name), covered=found in covered)
 
 
 def _has_better_gate(weak: _Offer, name: str, offers: OffersByRoot) -> bool:
@@ -265,7 +267,11 @@ def _has_better_gate(weak: _Offer, name: str, offers: OffersByRoot) -> bool:
     recipes = [offer for offer in own if offer.ecosystem is RECIPE_ECOSYSTEM]
     inside = f"{name}/" if name else ""
     below = [
-        offer for root, other in offers.items() if root != name and root.startswith(inside) for offer in other
+        offer
+        for root, other in offers.items()
+        if root != name and root.startswith(inside)
+        for offer in other
+        if not offer.covered
     ]
     return any(offer.found.kind is kind and not offer.found.weak for offer in (*before, *recipes, *below))
 

@@ -228,7 +228,9 @@ class ProjectCatalog:
         remote = await self._code_host.offer(project, environment, wanted) if self._code_host else ()
         required = [gate for gate in remote if gate.required]
         offered = [gate for gate in remote if not gate.required]
-        gates = (*found.configured, *required, *found.others, *offered)
+        members = tuple(gate for gate in found.others if gate.covered)
+        others = (gate for gate in found.others if not gate.covered)
+        gates = (*found.configured, *required, *others, *offered)
         surplus = [f"{len(gates)} gates; only the first {GATE_LIMIT} are looked at"] * (
             len(gates) > GATE_LIMIT
         )
@@ -243,7 +245,8 @@ class ProjectCatalog:
         )
         fault = self._trust.fault()
         return AvailableGates(
-            gates=self._approved(project, gates[:GATE_LIMIT]),
+            gates=(approved := self._approved(project, gates[:GATE_LIMIT])),
+            members=_approved_with_above(members[:GATE_LIMIT], approved),
             problems=(*problems, fault) if fault else problems,
             settings=settings,
             instructions=self._approved(project, list_instruction_gates(project)),
@@ -282,3 +285,12 @@ def _with_approval(gate: Gate, approval: Approval | None) -> Gate:
     needless = gate.origin is GateOrigin.USER or gate.kind in REMOTE_GATE_KINDS
     approved = needless or approval_covers(approval, gate)
     return replace(gate, approved=approved, changed=approval is not None and not approved)
+
+
+def _approved_with_above(members: Iterable[Gate], gates: Sequence[Gate]) -> tuple[Gate, ...]:
+    """Approve the tests of packages that an approved gate runs, too."""
+    above = [gate.folder for gate in gates if gate.kind is Kind.TESTS and gate.approved]
+    return tuple(
+        replace(gate, approved=any(not folder or gate.folder.startswith(f"{folder}/") for folder in above))
+        for gate in members
+    )

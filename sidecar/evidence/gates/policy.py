@@ -59,11 +59,13 @@ def required_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate
     named = checks_of_goal(goal, project_state)
     checks += _gates_of_named_tests(named.tests, project_state)
     tasks, wanted, others = asks_only_for_tasks(goal), list[Gate](), list[Gate]()
-    for gate in project_state.catalog.gates:
+    for gate in _gates_and_members(project_state):
         if _is_typed_check(gate, goal):
             continue  # it already runs as that --check
         if _is_named(gate, named, project_state):
             wanted.append(_required_by_goal(gate))
+        elif gate.covered:
+            continue
         elif tasks and gate.kind is Kind.TESTS and (gate.approved or gate.changed):
             wanted.append(replace(gate, required=True, why=f"tests decide beside the tasks; {gate.why}"))
         elif gate.required and _gate_folder_changed(gate, project_state):
@@ -73,16 +75,20 @@ def required_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate
 
 def checks_of_goal(goal: Goal, project_state: ProjectState) -> NamedChecks:
     """Return the checks that a goal names."""
-    return named_checks(goal.condition, project_state.catalog.gates, goal.checks)
+    return named_checks(goal.condition, _gates_and_members(project_state), goal.checks)
+
+
+def _gates_and_members(project_state: ProjectState) -> tuple[Gate, ...]:
+    return (*project_state.catalog.gates, *project_state.catalog.members)
 
 
 def _is_named(gate: Gate, named: NamedChecks, project_state: ProjectState) -> bool:
     """Whether a goal names a gate; where it names folders of packages, those of others do not count."""
     if not gate.folder and gate.command in named.commands:
         return True
-    listed = {one.folder for one in project_state.catalog.gates if one.kind in named.kinds}
+    listed = {one.folder for one in _gates_and_members(project_state) if one.kind in named.kinds}
     within = listed.intersection(named.folders)
-    return gate.kind in named.kinds and (not within or gate.folder in within)
+    return gate.kind in named.kinds and (gate.folder in within if within else not gate.covered)
 
 
 def _gates_of_named_tests(names: tuple[str, ...], project_state: ProjectState) -> tuple[Gate, ...]:
@@ -112,17 +118,33 @@ def _gates_of_named_tests(names: tuple[str, ...], project_state: ProjectState) -
 
 
 def advisory_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate, ...]:
-    """Return the approved gates that are advisory, where files that they cover changed."""
-    must = {gate.id for gate in required_gates(goal, project_state)}
+    """Return the approved gates that are advisory, where files that they cover changed.
+
+    Where all that changed lies in packages, the tests of these packages stand for one that runs all.
+    """
+    required = required_gates(goal, project_state)
+    must = {gate.id for gate in required}
+    tested = any(gate.kind is Kind.TESTS for gate in required)
+    members = () if tested else _changed_members(project_state)
     return tuple(
         gate
-        for gate in project_state.catalog.gates
-        if gate.id not in must
+        for gate in (*project_state.catalog.gates, *members)
+        if not (members and gate.kind is Kind.TESTS and not gate.folder and not gate.covered)
+        and gate.id not in must
         and not (goal and _is_typed_check(gate, goal))
         and not gate.required
         and gate.approved
         and _can_advise(gate, project_state)
     )
+
+
+def _changed_members(project_state: ProjectState) -> tuple[Gate, ...]:
+    """Return the tests of the packages in which all that changed lies; empty where something does not."""
+    changed, members = project_state.changed or (), project_state.catalog.members
+    inside = {path: [gate for gate in members if path.startswith(f"{gate.folder}/")] for path in changed}
+    if not all(inside.values()):
+        return ()
+    return tuple(gate for gate in members if any(gate in gates for gates in inside.values()))
 
 
 def changed_test_gates(project_state: ProjectState, runs: Iterable[GateRun]) -> tuple[Gate, ...]:

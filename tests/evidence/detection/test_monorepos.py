@@ -19,7 +19,9 @@ UV_WORKSPACE = "[dependency-groups]\ndev = ['pytest']\n[tool.uv.workspace]\nmemb
 
 def places(project: Path, files: dict[str, str], kind: Kind = Kind.TESTS) -> list[str]:
     """The ids of the gates of one kind."""
-    return [gate.id for gate in detect_gates(lay(project, files), {}) if gate.kind is kind]
+    return [
+        gate.id for gate in detect_gates(lay(project, files), {}) if gate.kind is kind and not gate.covered
+    ]
 
 
 def rooted(**fields: object) -> str:
@@ -162,3 +164,11 @@ def test_packages_are_looked_for_to_a_depth_and_a_number(tmp_path: Path) -> None
     names = [root.name for root in package_roots(tmp_path)]
     assert len(names) == ROOT_LIMIT
     assert deep not in names
+
+
+def test_the_tests_of_a_package_that_a_command_above_runs_are_known_as_covered(tmp_path: Path) -> None:
+    member = json.dumps({"scripts": {"test": "node --test"}})
+    root = json.dumps({"workspaces": ["packages/*"], "scripts": {"test": "npm test --workspaces"}})
+    files = {"package.json": root, "packages/a/package.json": member}
+    gates = detect_gates(lay(tmp_path, files), {})
+    assert [(gate.id, gate.covered) for gate in gates] == [("tests", False), ("tests:packages/a", True)]

@@ -107,7 +107,7 @@ def test_a_part_of_the_goal_that_nothing_touched_keeps_checks_from_ending_it() -
     played = play(FIX, repaired(untouched=("`--strict`",)))
     assert (played.goal.status, played.kind) == (GoalStatus.ACTIVE, RestReason.UNJUDGED)
     assert PROOF in played.rest.note
-    seen = play(FIX, repaired(untouched=("`--strict`",), judge=judged(complete("E2"))))
+    seen = play(FIX, repaired(untouched=("`--strict`",), judge=judged(complete("E1", "E2"))))
     assert seen.goal.status is GoalStatus.ACHIEVED
 
 
@@ -195,16 +195,14 @@ def test_new_failures_of_approved_tests_send_back_whatever_the_goal_is() -> None
     assert second.kind == "gates-failed"
 
 
-def test_an_approved_test_that_failed_before_and_fails_still_is_asked_about_once_and_then_judged() -> None:
+def test_an_approved_test_that_failed_before_and_fails_still_is_no_reason_to_send_back() -> None:
     before = with_goal(
         "the README says so", baseline=build_gate_baseline([replace(RED, failing=("test_a",))])
     )
     still = {"tests": {"failing": ("test_a",)}}
-    first = play(before, World(runner=TESTS, outcomes=FAILS, runs=still))
-    assert first.kind == "gates-failed"
-    assert first.sent_back.feedback.next_step.endswith("say in your last message why this does not.")
-    second = play(first.session, again(first, outcomes=FAILS, runs=still))
-    assert (second.kind, second.case is not None) == (RestReason.UNJUDGED, True)
+    played = play(before, World(runner=TESTS, outcomes=FAILS, runs=still, judge=UNREACHABLE))
+    assert (played.kind, played.goal.status) == (RestReason.UNJUDGED, GoalStatus.ACTIVE)
+    assert "Known: `pytest -q` failed" in played.rest.note
 
 
 # --- checks that cannot fail --------------------------------------------------------------------------------

@@ -124,11 +124,6 @@ def _handle_all_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | Un
     findings = inquiry.project_state.findings
     if missing_work := _new_failures(inquiry, goal):
         return send_agent_back(inquiry, missing_work, at)
-    if red := [run for run in _failed_tests(inquiry) if f"red:{run.gate.id}" not in goal.asked_about]:
-        asked = (f"red:{run.gate.id}" for run in red)
-        then = "Repair what belongs to the goal, or say in your last message why this does not."
-        missing_work = replace(_describe_failures(inquiry, tuple(red)), next_step=then)
-        return send_agent_back(_remember_asked_about(inquiry, goal, *asked), missing_work, at)
     if grave := proof.grave_findings(findings, goal.asked_about):
         missing_work = MissingWork(
             kind="checks-changed",
@@ -185,19 +180,11 @@ def _is_repaired(inquiry: Inquiry, worth: WorthOfPasses) -> bool:
     return bool(worth.turned_green) and worth.green and not (told or state.unseen or state.untouched)
 
 
-def _failed_tests(inquiry: Inquiry) -> list[GateRun]:
-    """Return the approved tests that fail, though the goal does not name them."""
-    return [
-        run
-        for run in inquiry.runs
-        if gates.bears_on_goal(run) and not run.gate.required and run.outcome is Outcome.FAILED
-    ]
-
-
 def _new_failures(inquiry: Inquiry, goal: Goal) -> MissingWork | None:
     """Return the failures of approved tests that were not there when the goal was set."""
-    failed = [run for run in _failed_tests(inquiry) if gates.new_gate_failures(run, goal.baseline)]
-    return _describe_failures(inquiry, tuple(failed)) if failed else None
+    joined = (run for run in inquiry.runs if gates.bears_on_goal(run) and not run.gate.required)
+    failed = tuple(run for run in joined if gates.new_gate_failures(run, goal.baseline))
+    return _describe_failures(inquiry, failed) if failed else None
 
 
 def _session_is_completed(inquiry: Inquiry, goal: Goal) -> bool:
