@@ -171,7 +171,7 @@ MEMBERS = tuple(
     ("condition", "changed", "required", "advisory"),
     [
         ("all tests pass", ("lib/a/x.py",), ["tests"], []),
-        ("the tests of lib/a pass", ("lib/a/x.py",), ["tests:lib/a"], []),
+        ("the tests of lib/a pass", ("lib/a/x.py",), ["tests:lib/a"], ["tests"]),
         ("rounding is right", ("lib/a/x.py", "lib/b/y.py"), [], ["tests:lib/a", "tests:lib/b"]),
         ("rounding is right", ("lib/a/x.py", "README.md"), [], ["tests"]),
         ("rounding is right", ("tool.py",), [], ["tests"]),
