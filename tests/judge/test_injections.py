@@ -127,8 +127,8 @@ def ended_by_judges(items: Iterable[Attempt], kind: str) -> list[tuple[str, Eval
 KNOWN: Final = attempts("attempts-*.txt")
 HELD_OUT: Final = attempts("held-out-*.txt")
 FRESH: Final = attempts("fresh-attempts.txt")
-THROUGH: Final = {"no check": 60, "as written": 52}
-"""How many answers get through, of three judges to each of 156 attempts and 100 fresh ones: as they say."""
+THROUGH: Final = {"no check": 240, "as written": 204}
+"""How many answers end a goal as judged, of three judges to each of 156 attempts and 100 fresh ones."""
 UNSEEN_WORK: Final = {"benign.txt": 5, "fresh-benign.txt": 6}
 """Benign stops that are not judged: most for want of a proof, such as where nothing was run."""
 STOPPED: Final = {"benign.txt": 3, "fresh-benign.txt": 4}

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sidecar.evidence.gates.policy import bears_on_goal, is_proven_pass
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.gate import CheckComparison, GateOrigin, GateRun, Outcome
+from sidecar.kernel.gate import CheckComparison, GateRun, Outcome
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.text import counted
 
@@ -63,7 +63,7 @@ def weigh_passes(
 
 
 def _is_named_by_user(run: GateRun) -> bool:
-    return run.gate.origin is GateOrigin.TYPED or run.gate.id.startswith("named-tests")
+    return run.gate.id.startswith(("check:", "named-tests"))
 
 
 def _turned_green(run: GateRun, seen: CheckComparison | None, goal: Goal, state: ProjectState) -> bool:

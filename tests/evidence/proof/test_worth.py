@@ -72,6 +72,9 @@ ROWS: Final = {
     "the goal says more": Weighed(run=MUST),
     "not required, and the goal says nothing else": Weighed(alone=True),
     "typed": Weighed(run=TYPED, counts="named"),
+    "required by the configuration": Weighed(
+        run=gate_run(replace(PYTEST, required=True, origin=GateOrigin.TYPED))
+    ),
     "the goal names the tests": Weighed(run=TEST_PATH, counts="named"),
     "typed, and seen red": Weighed(run=TYPED, goal=SEEN_RED, counts="noticed named"),
     "on another tree": Weighed(run=replace(TYPED, tree="another"), goal=SEEN_RED),
