@@ -93,6 +93,21 @@ def test_a_story_says_where_the_run_stands() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("outcome", "code", "line"),
+    [
+        ("achieved", 0, "✔ achieved after 2 iterations"),
+        ("judged", 4, "? judged after 2 iterations: no check shows it"),
+        ("exhausted", 1, "✘ exhausted after 2 iterations: no check shows it"),
+    ],
+)
+def test_only_what_was_proved_ends_with_a_tick(outcome: str, code: int, line: str) -> None:
+    output = io.StringIO()
+    with closing(RunTerminalView(Console(file=output, width=100), lambda: NOON)) as story:
+        story.tell(RunFinished(outcome=outcome, detail="no check shows it", exit_code=code, iterations=2))
+    assert output.getvalue() == f"12:00:00 {line}\n"
+
+
 @pytest.mark.proves("runs and the journal")
 def test_each_event_is_one_line_of_json_with_the_fields_that_the_page_names(
     capsys: pytest.CaptureFixture[str],

@@ -9,8 +9,10 @@ from rich.console import Console
 
 from sidecar.cli import run_command
 from sidecar.cli.status import MOST_OTHERS, _decisions_table, other_sessions
+from sidecar.kernel.goal import ExitCode
 from sidecar.kernel.log import RecordEntry
 from sidecar.systems.supervision.people import SessionReport, SessionSummary
+from support.table import over_table
 
 
 @pytest.mark.parametrize(
@@ -34,6 +36,32 @@ def test_an_unknown_session_that_was_named_is_refused(
     monkeypatch.setattr("sidecar.cli.status.call_sidecar", lambda *_: SessionReport())
     assert run_command(["status", "--session", "nobody"]) == 1
     assert capsys.readouterr().err.startswith("supervisor: no session is known as nobody\n  - ")
+
+
+@over_table("verb", [("status",), ("goal", "status")])
+@over_table(
+    ("code", "options", "ends"),
+    [
+        (ExitCode.JUDGED, ("--exit-code",), 4),
+        (ExitCode.JUDGED, ("--exit-code", "--accept-judged"), 0),
+        (ExitCode.NOT_ACHIEVED, ("--exit-code", "--accept-judged"), 1),
+        (ExitCode.UNVERIFIED, ("--exit-code", "--accept-judged"), 2),
+        (ExitCode.ACHIEVED, ("--exit-code",), 0),
+        (ExitCode.JUDGED, (), 0),
+    ],
+)
+def test_a_judged_goal_ends_in_a_code_of_its_own_unless_that_is_enough(
+    monkeypatch: pytest.MonkeyPatch,
+    code: ExitCode,
+    options: tuple[str, ...],
+    ends: int,
+    verb: tuple[str, ...],
+) -> None:
+    report = SessionReport(session="s1", exit_code=code.value)
+    monkeypatch.setattr("sidecar.cli.status.call_sidecar", lambda *_: report)
+    with pytest.raises(SystemExit) as ended:
+        run_command([*verb, *options])
+    assert ended.value.code == ends
 
 
 def summary(ident: str, doing: str = "resting", **fields: str) -> SessionSummary:

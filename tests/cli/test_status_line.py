@@ -29,6 +29,7 @@ ASKED = b'{"session_id": "s1", "model": {"id": "x"}}'
         (GoalStatus.ACTIVE, 0, "supervisor: goal active\n"),
         (GoalStatus.ACTIVE, 2, "supervisor: goal active, sent back 2x\n"),
         (GoalStatus.ACHIEVED, 1, "supervisor: goal achieved, sent back 1x\n"),
+        (GoalStatus.JUDGED, 0, "supervisor: goal judged\n"),
         (GoalStatus.CLEARED, 1, "\n"),
     ],
 )

@@ -128,6 +128,9 @@ def test_what_cannot_begin_is_refused_with_what_to_do(
         opening_orders(asked(**wish), status)
 
 
+SPEC = "spec.md is built and its tasks are done"
+
+
 def test_a_greater_number_of_iterations_lets_an_exhausted_goal_go_on() -> None:
     spent = at(GoalStatus.EXHAUSTED, continuations=3, budget=3)
     assert opening_orders(asked(most=6), spent) == (Order(name="retry", number=5),)
@@ -142,8 +145,8 @@ def test_a_greater_number_of_iterations_lets_an_exhausted_goal_go_on() -> None:
         ("the parser accepts comments", (), "", False),
         ("all checks pass", ("make",), "no key", False),
         ("all checks pass", (), "no key", True),
-        ("spec.md is built and its tasks are done", ("make",), "no key", False),
-        ("spec.md is built and its tasks are done", (), "no key", True),
+        (SPEC, ("make",), "no key", False),
+        (SPEC, (), "no key", True),
     ],
 )
 def test_a_run_that_nobody_could_judge_says_so_before_it_starts(
@@ -152,7 +155,8 @@ def test_a_run_that_nobody_could_judge_says_so_before_it_starts(
     no_judge: str,
     warned: bool,  # noqa: FBT001 - a cell
 ) -> None:
-    told = judge_warning(replace(KNOWN, condition=condition, checks=checks, no_judge=no_judge))
+    now = replace(KNOWN, condition=condition, checks=checks, tasks_alone=condition == SPEC, no_judge=no_judge)
+    told = judge_warning(now)
     assert bool(told) is warned
     assert not warned or all(way in told for way in (no_judge, "docs/models.md", "--check", "--spec"))
 
@@ -247,7 +251,8 @@ def test_a_run_does_not_go_on_with_a_goal_that_the_user_took_away_meanwhile(
 
 @pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize(
-    ("reason", "code"), [("achieved", 0), ("exhausted", 1), ("stalled", 1), ("waiting", 1), ("unverified", 2)]
+    ("reason", "code"),
+    [("achieved", 0), ("judged", 4), ("exhausted", 1), ("stalled", 1), ("waiting", 1), ("unverified", 2)],
 )
 def test_a_rest_ends_the_run_as_the_sidecar_says(reason: str, code: int) -> None:
     end = run_end_after_stop(

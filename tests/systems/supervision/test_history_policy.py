@@ -51,16 +51,18 @@ def test_figures_add_up_by_group_and_leave_subagents_out() -> None:
         [
             decision(gates=(FAILS,), seconds=2.0, judge="cli", judge_tokens=10),
             decision("achieved", gates=(PASSES,), seconds=1.0, judge="cli", judge_tokens=5, judge_cents=0.5),
+            decision("judged"),
             decision("subagent"),
             decision("continue", day="d2"),
         ]
     )
     first, second = stop_figures(stops, "day")
-    assert (first.name, first.stops, first.sent_back, first.right, first.achieved) == ("d1", 2, 1, 1, 1)
+    assert (first.name, first.stops, first.sent_back, first.right) == ("d1", 3, 1, 1)
+    assert (first.achieved, first.judged) == (1, 1)
     assert (first.seconds, first.tokens, first.cents, first.unpriced) == (3.0, 15, 0.5, 1)
     assert (second.name, second.stops, second.right, second.unpriced) == ("d2", 1, 0, 0)
     (of_host,) = stop_figures(stops, "host")
-    assert of_host.stops == 3
+    assert of_host.stops == 4
 
 
 def test_checks_are_sorted_by_time_and_an_answer_from_memory_is_no_run() -> None:
