@@ -33,6 +33,8 @@ from sidecar.systems.supervision.decisions import find_replay, read_decisions, w
 from sidecar.systems.supervision.policy.decision_story import Story, StoryStep, tell_decision
 from sidecar.systems.supervision.policy.history import GROUPINGS, Decision, check_figures, stop_figures
 
+RARE: Final = ("judged", "unpriced")
+"""Figures that have a column only where there are any."""
 WHY_LENGTH: Final = 200
 """Characters of a reason in a table."""
 SHORT_ID: Final = 8
@@ -193,8 +195,8 @@ def stats(session: str, *, by: str, days: int, everywhere: bool, form: str | Non
     if not rows:
         echo("No check has run in these days.")
         return
-    priceless = any(getattr(row, "unpriced", 0) for row in rows)
-    names = [name for name in rows[0].__struct_fields__[1:] if name != "unpriced" or priceless]
+    fields = rows[0].__struct_fields__[1:]
+    names = [name for name in fields if name not in RARE or any(getattr(row, name) for row in rows)]
     table = new_table(by, *(name.replace("_", " ") for name in names))
     table.columns[0].min_width = len("2026-11-22")
     for column in table.columns[1:]:

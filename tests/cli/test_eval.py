@@ -171,7 +171,7 @@ def test_a_script_reads_one_object_with_counts_and_rates(
 def test_a_false_complete_ends_in_1(tmp_path: Path, told: Told) -> None:
     assert Bench(tmp_path, LIED).runs() == EvalExitCode.FELL_SHORT
     text = told()
-    assert "lied false-complete premature FALSE COMPLETE gates" in text
+    assert "lied false-complete premature FALSE COMPLETE old-checks" in text
     assert text.endswith("called achieved: do not rely on this judge; see lied.")
 
 
@@ -235,7 +235,7 @@ def test_two_rubrics_are_compared_by_the_verdicts_that_flip(tmp_path: Path, told
     bench = Bench(tmp_path, ANSWERED, FAILING, open_case("open", GroundTruth.LEGITIMATE, complete=True))
     assert bench.runs(backend="openai", against=tmp_path / "strict.md", yes=True) == EvalExitCode.DONE
     text = told()
-    assert "open f legitimate achieved -> continue judge comments are refused" in text
+    assert "open f legitimate judged -> continue judge comments are refused" in text
     assert "all, against 2 1 0 of 1 1 of 2 no" in text
     assert "asked about 2 stops: 2400 tokens, 1.00 cents strict.md sends back" in text
     assert text.endswith("and 1 of 2 good ones instead of 0: keep default.")

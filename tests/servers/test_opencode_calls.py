@@ -182,13 +182,13 @@ async def test_two_sessions_at_once_are_each_asked_of_their_own_host(bench: Benc
         await asyncio.wait_for(plugin.host.came("session.messages").wait(), LIMIT_S)
         event.set()
     first, second = await asyncio.gather(*stops)
-    assert (first["variant"], second["variant"]) == ("success", "warning")
+    assert ("say" in first, "say" in second) == (False, True)
     for plugin in plugins:
         assert plugin.host.calls == ALL_CALLS
         assert {asked.folder for asked in plugin.host.asked} == {plugin.host.folder}
         case = plugin.host.given("session.prompt")[0]["body"]["parts"][0]["text"]
         assert f"go {plugin.host.session.removeprefix('ses_')}" in case
-    assert fakes.goal(SessionKey("opencode", "ses_one")).status is GoalStatus.ACHIEVED
+    assert fakes.goal(SessionKey("opencode", "ses_one")).status is GoalStatus.JUDGED
     for plugin in plugins:
         await plugin.leave()
 
@@ -205,7 +205,7 @@ async def test_two_sessions_of_one_process_share_its_connection(bench: Bench) ->
         "/home/user/two",
         {"id": "ses_two"},
     )
-    assert (await plugin.tells("session.idle"))["variant"] == "success"
+    assert "goal judged done" in (await plugin.tells("session.idle"))["notice"]
     assert plugin.host.given("session.create")[0]["body"]["parentID"] == "ses_one"
     await plugin.leave()
 
