@@ -137,6 +137,7 @@ class Catalogue(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     any: CommonOptions
     targets: Targets
+    plain: dict[Kind, Words]
     tools: dict[str, Tool]
     wrappers: dict[str, Wrapper]
 
@@ -147,8 +148,10 @@ class ToolIndex:
     def __init__(self, catalogue: Catalogue) -> None:
         self.common = catalogue.any
         self.targets = catalogue.targets
+        plain = {name: Tool(kinds=(kind,)) for kind, names in catalogue.plain.items() for name in names}
         self.tools = tuple(
-            replace(tool, name=name, package=tool.package or name) for name, tool in catalogue.tools.items()
+            replace(tool, name=name, package=tool.package or name)
+            for name, tool in (catalogue.tools | plain).items()
         )
         self.by_name = {name: tool for tool in self.tools for name in (tool.name, *tool.names)}
         self.wrappers = {tuple(name.split()): wrapper for name, wrapper in catalogue.wrappers.items()}
