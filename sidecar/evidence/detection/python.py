@@ -210,18 +210,19 @@ def _find_weak_pytest_gate(root: PackageRoot) -> DetectedGate | None:
 
 def _test_files(root: PackageRoot) -> Iterator[str]:
     """Yield the test files in the test folders, those directly in the root, then those deep in its tree."""
-    yield from _near_test_files(root)
+    yield from _tests_in_folders(root)
+    yield from root.matching(*TEST_FILES)
     own = _is_python_package(root)
     for path in root.search("", *TEST_FILES):
         inside_member = path.startswith(tuple(root.members))
-        if not inside_member and path.count("/") and (own or _imports_own_module(root, path)):
+        beside = posixpath.dirname(path)
+        if beside and not inside_member and (own or _imports_modules_of(root, path, ("", f"{beside}/"))):
             yield path
 
 
-def _near_test_files(root: PackageRoot) -> Iterator[str]:
+def _tests_in_folders(root: PackageRoot) -> Iterator[str]:
     for folder in TEST_FOLDERS:
         yield from root.search(folder, *TEST_FILES)
-    yield from root.matching(*TEST_FILES)
 
 
 def _is_python_package(root: PackageRoot) -> bool:
@@ -230,15 +231,18 @@ def _is_python_package(root: PackageRoot) -> bool:
 
 
 def tests_own_modules(root: PackageRoot) -> bool:
-    """Return whether a folder without a manifest has tests that import a module of this folder."""
+    """Return whether the test folder of a folder without a manifest has tests of modules of this folder."""
     if not {*root.name.split("/")}.isdisjoint(TEST_FOLDERS):
         return False
-    return any(_imports_own_module(root, path) for path in islice(_near_test_files(root), TEST_FILE_LIMIT))
+    paths = islice(_tests_in_folders(root), TEST_FILE_LIMIT)
+    return any(_imports_modules_of(root, path, ("",)) for path in paths)
 
 
-def _imports_own_module(root: PackageRoot, path: str) -> bool:
+def _imports_modules_of(root: PackageRoot, path: str, places: tuple[str, ...]) -> bool:
+    """Return whether a file imports a module that lies in one of these places of the package."""
     names = {*IMPORTED_MODULE.findall(root.text(path))} - {*TEST_FOLDERS}
-    return any(root.has(f"{name}.py") or (root.path / name).is_dir() for name in names)
+    modules = [f"{place}{name}" for place in places for name in names]
+    return any(root.has(f"{module}.py") or (root.path / module).is_dir() for module in modules)
 
 
 def _is_unittest(root: PackageRoot, path: str) -> bool:

@@ -102,7 +102,8 @@ DEEP = f"{PYTEST_COMMAND} in api"
             DEEP,
         ),
         ({**CART, "api/tests/unit/test_a.py": f"import cart{SOME}"}, DEEP),
-        ({**CART, "api/test_a.py": f"import cart{SOME}"}, DEEP),
+        ({**CART, "api/test_a.py": f"import cart{SOME}"}, PYTEST_COMMAND),
+        ({**CART, "requirements.txt": "pytest", "api/test_a.py": f"import cart{SOME}"}, PYTEST_COMMAND),
         ({**CART, "api/tests/test_a.py": f"from api.cart import total{SOME}"}, PYTEST_COMMAND),
         ({**CART, "requirements.txt": "flask", "api/tests/test_a.py": SOME}, PYTEST_COMMAND),
         (
