@@ -100,10 +100,13 @@ def _are_own(names: tuple[str, ...], own: Container[str]) -> bool:
 
 
 def _may_be_program(argv: tuple[str, ...]) -> bool:
-    """Whether a command may run a program of the project."""
-    known = known_commands()
-    starts = argv[0] in known.interpreters or bool({*argv[1:2]} & known.starters.get(argv[0], frozenset()))
-    return starts or not (find_tool(argv[0]) or argv[0] in known.tooling)
+    """Whether a command that is no check we know may test: only what never tests is known not to."""
+    known, tool = known_commands(), find_tool(argv[0])
+    if tool is None:
+        return argv[0] not in known.tooling
+    kinds = frozenset[Kind]().union(*tool.kinds_by_words.values())
+    starts = argv[0] in known.interpreters or not {*argv[1:2]}.isdisjoint(known.starters.get(argv[0], ()))
+    return starts or not kinds or Kind.TESTS in kinds or bool(tool.kinds_from)
 
 
 def _is_own_runner(tool: Tool, argv: tuple[str, ...]) -> bool:

@@ -38,6 +38,46 @@ def test_a_script_that_prints_or_compiles_is_no_test(text: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "nyc mocha",
+            "c8 node --test",
+            "turbo run test",
+            "nx run-many -t test",
+            "lerna run test",
+            "deno task test",
+        ),
+        *(
+            "npm run verify -w a",
+            "npm test --workspaces",
+            "make -C sub verify",
+            "gulp test",
+            "bundle exec rspec",
+        ),
+        *(
+            "docker compose run app",
+            "ng test --watch=false",
+            "npm-run-all test:*",
+            "node all.js",
+            "./all",
+            "sh all.sh",
+        ),
+        *(
+            "eslint . && $RUNNER",
+            "if [ -f x ]; then jest; fi",
+            "cross-env A=1 npx tsx all.ts",
+            "python3 all.py",
+        ),
+        *("cd packages/a && npm test", "npm run build && npm run verify", "(jest)", "f() { jest; }; f"),
+    ],
+)
+def test_a_script_that_may_test_is_the_tests(text: str, tmp_path: Path) -> None:
+    texts = scripts(test=text, build="tsc", verify="gulp verify")
+    assert offered(tmp_path, {"package.json": texts})["tests"] == "npm test"
+
+
+@pytest.mark.parametrize(
     ("files", "expected"),
     [
         (
