@@ -58,6 +58,13 @@ def test_a_failing_test_that_was_repaired_is_achieved_though_the_agent_runs_noth
     assert (under.report().status, under.continuations()) == ("achieved", [])
 
 
+def test_a_goal_in_plain_words_is_achieved_where_red_became_green(under: Supervised) -> None:
+    assert under.supervisor("trust", "--yes").returncode == 0
+    under.script(reads_shop(under.host), writes_shop(under.host), says("A tenth is taken off now."))
+    under.ask("/supervisor:goal a tenth is not taken off the price, please sort it out")
+    assert (under.report().status, under.continuations()) == ("achieved", [])
+
+
 def test_a_skipped_test_that_stays_is_weighed_by_a_judge_who_must_cite_it(under: Supervised) -> None:
     careless = {"verdict": "complete", "criteria": [{"criterion": "tests pass", "evidence": ["E1"]}]}
     under.script(runs(SKIP), says("All tests pass."), says("That test is wrong: the shop owner said so."))

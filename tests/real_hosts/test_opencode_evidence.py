@@ -55,6 +55,16 @@ def test_a_skipped_test_under_a_claim_is_sent_back_quoting_the_old_failure_and_u
     assert "test_a_tenth_is_taken_off: " in told
 
 
+def test_a_goal_in_plain_words_is_achieved_where_red_became_green(shop: Supervised, desk: Desk) -> None:
+    here = shop.host.project
+    assert shop.supervisor("trust", "--yes").returncode == 0
+    shop.script(reads_shop(shop.host), writes_shop(shop.host), says("A tenth is taken off now.", here))
+    session = desk.session()
+    desk.command(session, "supervisor:goal", "a tenth is not taken off the price, please sort it out")
+    noted(desk, session, "goal achieved")
+    assert shop.continuations() == []
+
+
 def test_a_commit_that_never_was_is_sent_back(shop: Supervised, desk: Desk) -> None:
     here = shop.host.project
     done = {"verdict": "complete", "criteria": [{"criterion": "notes", "evidence": ["E1", "E2"]}]}
