@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from real_hosts.host import Host
-from real_hosts.supervised import Supervised, reads_shop, runs, says, supervised, writes_shop
-from support.model_script import ReplyRule, RequestMatch, reply_structured
+from real_hosts.supervised import AGENT, Supervised, reads_shop, runs, says, supervised, writes_shop
+from sidecar.cli.demo_agent import REPAIRED_SOURCE
+from support.model_script import ReplyRule, RequestMatch, reply_structured, reply_with_calls, reply_with_text
 from support.model_server import ScriptedModel
+from support.model_wire import ReplyToolCall
 
 pytestmark = pytest.mark.proves("Claude Code")
 
@@ -99,3 +102,32 @@ def test_a_commit_that_never_was_is_sent_back(under: Supervised) -> None:
     under.script(runs("git add -A && git stash list"), says("I did not commit: you did not ask for it."))
     under.ask("/supervisor:goal notes.txt has another number", "--continue")
     assert "committed" in under.continuations()[-1]
+
+
+BREAK, REPAIR = ("s/(1 - discount)/(2 - discount)/", "s/- discount/* (1 - discount)/")
+
+
+def enters_worktree() -> ReplyRule:
+    """The agent goes into a worktree that the host makes; `CLAUDE_PROJECT_DIR` stays where it was."""
+    return ReplyRule(reply_with_calls(ReplyToolCall("EnterWorktree", {"name": "feat"})), AGENT)
+
+
+def edits_shop(script: str) -> ReplyRule:
+    return runs(f"sed -i '{script}' shop.py && {COMMIT}")
+
+
+@pytest.mark.parametrize("repaired", [True, False], ids=["repaired there", "broken there"])
+def test_the_worktree_that_the_agent_entered_is_judged(under: Supervised, repaired: bool) -> None:  # noqa: FBT001 - a column
+    project = under.host.project
+    if not repaired:
+        (project / "shop.py").write_text(REPAIRED_SOURCE, encoding="utf-8")
+    subprocess.run(["sh", "-c", COMMIT], cwd=project, env=dict(under.host.env), check=True, timeout=30)
+    under.script(enters_worktree(), edits_shop(REPAIR if repaired else BREAK), says("Done."))
+    under.script(ReplyRule(reply_with_text("I cannot repair it."), AGENT, times=None))
+    under.ask(GOAL)
+    place = project / ".claude" / "worktrees" / "feat"
+    assert (project / "shop.py").read_text() != (place / "shop.py").read_text()
+    report = under.report()
+    assert (report.status == "achieved") is repaired, report.text
+    told = under.continuations()
+    assert (told == []) if repaired else ("test_a_tenth_is_taken_off" in told[0])

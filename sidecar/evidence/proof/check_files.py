@@ -41,6 +41,7 @@ class CheckFiles(Struct, frozen=True, forbid_unknown_fields=True):
     manifests: str
     dependency: str
     ci: str
+    hides_failure: frozenset[str]
 
 
 @cache
@@ -93,6 +94,11 @@ def _is_product_code(file: FileChange) -> bool:
 def is_ci_setting(path: str) -> bool:
     """Whether a file tells a CI service what to run."""
     return _patterns()[2].search(path) is not None
+
+
+def hides_failure(key: str, value: object) -> bool:
+    """Whether a key of a CI file lets a step fail unnoticed."""
+    return key in load_data("check_files", CheckFiles).hides_failure and value not in (False, None)
 
 
 def changes_dependencies(changed: Iterable[FileChange]) -> bool:

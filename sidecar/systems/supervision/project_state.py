@@ -116,9 +116,11 @@ def _is_surely_unchanged(path: str, changed: tuple[str, ...] | None) -> bool:
 
 
 def _product_findings(changes: ProjectChanges) -> tuple[IntegrityFinding, ...]:
-    from sidecar.evidence.proof.check_files import find_product_marks  # noqa: PLC0415 - a cold start does without
+    # A cold start does without these.
+    from sidecar.evidence.proof.check_files import find_product_marks  # noqa: PLC0415 - see above
+    from sidecar.evidence.proof.weakened import find_weakened_commands  # noqa: PLC0415 - see above
 
-    return find_product_marks(changes.files)
+    return (*find_product_marks(changes.files), *find_weakened_commands(changes.files))
 
 
 def _untouched_parts(
