@@ -165,7 +165,7 @@ async def _run_with_report(blank: GateRun, line: str, place: _RunPlace) -> GateR
             done, written = await _run_line(order, place)
         opened = await asyncio.to_thread(files.end)
     finally:
-        files.close()
+        await asyncio.to_thread(files.close)
     if opened is not None:
         blank = replace(blank, opened=tuple(name for file, name in place.watch.items() if file in opened))
     # In a thread, because a report may have many megabytes.
