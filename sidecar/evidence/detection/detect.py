@@ -203,16 +203,25 @@ def _find_offers(root: PackageRoot) -> list[_Offer]:
 
 def _tests_more_than(found: DetectedGate, other: DetectedGate, root: PackageRoot) -> bool:
     """Return whether the script of another gate runs all test runners that this one runs, and more."""
-    own = {("", one.name) for one in list_started_commands((found.command,))}
-    runs, wider = _test_runners(found.starts, root), _test_runners(other.starts, root)
-    return (runs < wider - own) if runs else (own < wider)
+    commands = tuple(list_started_commands((found.command,)))
+    own = {("", one.name) for one in commands}
+    wanted = _test_runners(found.starts or commands, root, whole=True)
+    wider, whole = (_test_runners(other.starts, root, whole=each) for each in (False, True))
+    runs = _test_runners(found.starts, root)
+    return wanted <= whole and ((runs < wider - own) if runs else (own < wider))
 
 
-def _test_runners(starts: Iterable[StartedCommand], root: PackageRoot) -> frozenset[tuple[str, str]]:
-    """Return the runners among commands and behind those that call a script, by place and name."""
+def _test_runners(
+    starts: Iterable[StartedCommand], root: PackageRoot, *, whole: bool = False
+) -> frozenset[tuple[str, str]]:
+    """Return the runners among commands and behind those that call a script, by place and name.
+
+    `whole`: those that run all of their tests.
+    """
     starts = tuple(starts)
     behind = (list_commands_behind(one.text, root) for one in starts if not one.place)
-    return frozenset((one.place, one.name) for one in chain(starts, *behind) if Kind.TESTS in one.kinds)
+    found = (one for one in chain(starts, *behind) if Kind.TESTS in one.kinds)
+    return frozenset((one.place, one.name) for one in found if not (whole and one.part))
 
 
 def list_commands_behind(line: str, root: PackageRoot) -> list[StartedCommand]:

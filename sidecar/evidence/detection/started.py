@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from sidecar.evidence.claims.check_runs import CheckScope, find_check_scope
 from sidecar.evidence.commands.kinds import Kinds, command, kinds_of, plain_words
 from sidecar.kernel.gate import Kind
 from sidecar.platform.shell.commands import known_commands
@@ -23,7 +24,8 @@ RUN_WORDS: Final = frozenset(("run", "run-script"))
 class StartedCommand(Struct, frozen=True, kw_only=True):
     """A simple command. `place`: where a `cd` before it went. `program`: it is none that we know.
 
-    `idle`: it prints or prepares, or is a tool that is only asked for its help or a list.
+    `idle`: it prints or prepares, or is a tool that is only asked for its help or a list. `part`: it leaves
+    tests out.
     """
 
     text: str
@@ -32,6 +34,7 @@ class StartedCommand(Struct, frozen=True, kw_only=True):
     place: str = ""
     program: bool = False
     idle: bool = False
+    part: bool = False
 
     @property
     def tests(self) -> bool:
@@ -50,13 +53,20 @@ def list_started_commands(
             if argv[:1] == ("cd",):
                 place = " ".join(argv[1:2])
             elif argv and (place or not _are_own(scripts_called_here(argv, source), own)):
-                tool, idle = find_tool(argv[0]), _is_idle(argv)
+                tool, scope = find_tool(argv[0]), find_check_scope(run, Kind.TESTS)
+                idle = _is_idle(argv) or (tool is not None and scope is CheckScope.NOTHING)
                 kinds = frozenset[Kind]() if idle else kinds_of(run)
                 program = not idle and not kinds and _may_be_program(argv)
                 calls = called_names(tool, argv[1:]) if tool and tool.kinds_from in SCRIPT_SOURCES else ()
                 name = " ".join((argv[0], *calls))
                 yield StartedCommand(
-                    text=run.text, name=name, kinds=kinds, place=place, program=program, idle=idle
+                    text=run.text,
+                    name=name,
+                    kinds=kinds,
+                    place=place,
+                    program=program,
+                    idle=idle,
+                    part=scope is CheckScope.PART,
                 )
 
 
@@ -84,15 +94,11 @@ def kind_of_commands(commands: Iterable[StartedCommand], named: Kind) -> Kind | 
 
 
 def _is_idle(argv: tuple[str, ...]) -> bool:
-    """Whether a command checks nothing: it prints or prepares, or a tool is asked about itself."""
+    """Whether a command prints, prepares, or lists the scripts of a package."""
     known, tool = known_commands(), find_tool(argv[0])
     if argv[0] in known.shell.preparing | known.printing | known.file_writing or argv[0] == "exit":
         return True
-    if tool is None:
-        return False
-    if tool.kinds_from == "scripts" and not called_names(tool, argv[1:]):
-        return True
-    return not {*argv[1:]}.isdisjoint(tool.runs_nothing | known_tools().common.runs_nothing)
+    return tool is not None and tool.kinds_from == "scripts" and not called_names(tool, argv[1:])
 
 
 def _are_own(names: tuple[str, ...], own: Container[str]) -> bool:
