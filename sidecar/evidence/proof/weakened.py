@@ -152,8 +152,9 @@ def _steps_of(node: Any, seen: set[int], *, hidden: bool) -> Iterator[tuple[str,
     if isinstance(node, dict):
         hidden = hidden or any(hides_failure(str(key), value) for key, value in node.items())
         for key, value in node.items():
-            lines = "\n".join(map(str, value)) if isinstance(value, list) else value
-            if key in STEP_KEYS and isinstance(lines, str):
+            listed = value if isinstance(value, list) else [value]
+            if key in STEP_KEYS and all(isinstance(one, str) for one in listed):
+                lines = "\n".join(listed)
                 yield "", f"set -e\n{lines}" if "\n" in lines.strip() else lines, hidden
             else:
                 yield from _steps_of(value, seen, hidden=hidden)
