@@ -174,7 +174,7 @@ class _Comparing:
 
 
 def _found_nothing(run: GateRun) -> bool:
-    return run.reason == NOTHING_EXECUTED and not run.executed
+    return run.reason.startswith(NOTHING_EXECUTED) and not run.executed
 
 
 def _runner_of_then(gate: Gate, place: GateContext) -> Gate | None:

@@ -146,7 +146,8 @@ def rate_new_checks(comparisons: Iterable[CheckComparison]) -> tuple[IntegrityFi
 
 def _was_no_check(old: GateRun, base: GateRun) -> bool:
     """Whether there was no test yet when the work began, so that none was weakened."""
-    return NOTHING_EXECUTED in (old.reason, base.reason) and not old.executed and not base.executed
+    idle = any(run.reason.startswith(NOTHING_EXECUTED) for run in (old, base))
+    return idle and not old.executed and not base.executed
 
 
 def _why_not_comparable(old: GateRun, base: GateRun | None, copy: GateRun | None) -> str:

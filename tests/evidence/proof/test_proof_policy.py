@@ -27,6 +27,7 @@ EMPTY = replace(
     PASSED, outcome=Outcome.FAILED, executed=0, reason=NOTHING_EXECUTED, failures=(NOTHING_EXECUTED,)
 )
 NOT_RUN = replace(PASSED, outcome=Outcome.COULD_NOT_RUN, executed=None, reason="pytest is not installed")
+PRINTED = replace(NOT_RUN, reason=f"{NOTHING_EXECUTED}: `npm test` only prints or prepares: `true`")
 GRAVE, SHOWN = FindingSeverity.GRAVE, FindingSeverity.SHOWN
 
 
@@ -50,6 +51,8 @@ def seen(old: GateRun | None, base: GateRun | None = None, copy: GateRun | None 
         (seen(NAMELESS, NAMELESS), [(CheckChange.OLD_FAILURE_REMAINS, GRAVE)]),
         (seen(NAMELESS, PASSED), [(CheckChange.EXPECTATION_CHANGED, SHOWN)]),
         (seen(EMPTY, EMPTY), []),
+        (seen(PRINTED, PRINTED), []),
+        (seen(PRINTED, FAILED), [(CheckChange.EXPECTATION_CHANGED, SHOWN)]),
         (seen(EMPTY, PASSED), [(CheckChange.EXPECTATION_CHANGED, SHOWN)]),
         (seen(NOT_RUN, NOT_RUN), [(CheckChange.NOT_COMPARED, SHOWN)]),
         (seen(NOT_RUN, PASSED), [(CheckChange.EXPECTATION_CHANGED, SHOWN)]),
