@@ -304,11 +304,11 @@ def _virtual_environments(folder: str, session: Mapping[str, str], project: str)
     return [*elsewhere, *own]
 
 
-def _named_by_variables(place: Path, session: Mapping[str, str]) -> Iterator[Path]:
-    """Yield the environment that the session names to the package manager of a folder."""
-    named = (session.get(manager.variable) for manager in _managers_of(place) if manager.variable)
-    found = (Path(os.path.normpath(place / value)) for value in named if value)
-    return (environment for environment in found if is_usable(environment))
+def named_environments(place: Path, session: Mapping[str, str]) -> dict[str, str]:
+    """Return the usable environments that variables of the session name to the managers of a folder."""
+    said = {manager.variable: session.get(manager.variable) for manager in _managers_of(place)}
+    named = {name: os.path.normpath(place / value) for name, value in said.items() if name and value}
+    return {name: path for name, path in named.items() if is_usable(Path(path))}
 
 
 def _environments_in(places: Iterable[Path], session: Mapping[str, str]) -> list[Path]:
@@ -317,7 +317,7 @@ def _environments_in(places: Iterable[Path], session: Mapping[str, str]) -> list
         found
         for place in places
         for found in (
-            *_named_by_variables(place, session),
+            *map(Path, named_environments(place, session).values()),
             *sorted(environments_in(place), key=lambda found: found != active),
         )
     ]

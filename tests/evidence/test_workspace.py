@@ -9,9 +9,11 @@ import pytest
 
 from sidecar.evidence.tree import work_tree as walk
 from sidecar.evidence.tree import workspace
+from sidecar.evidence.tree.checkout import map_environment
 from sidecar.evidence.tree.workspace import GitWorkspace
 from support.git_projects import git, repository
 from support.loops import run
+from support.projects import lay
 
 pytestmark = pytest.mark.process
 
@@ -28,6 +30,18 @@ def project(tmp_path: Path) -> Path:
 def test_the_same_content_has_the_same_digest_wherever_it_lies(project: Path, tmp_path: Path) -> None:
     assert digest(project) == digest(project) == digest(repository(tmp_path / "other"))
     assert len(digest(project)) == 32
+
+
+def test_a_copy_uses_the_environment_that_is_named_to_uv_and_imports_from_the_copy(tmp_path: Path) -> None:
+    files = {"uv.lock": "", "../kept/bin/python": "", "../kept/lib/python3.12/site-packages/shop.pth": ""}
+    project, kept = lay(tmp_path / "project", files), str(tmp_path / "kept")
+    (tmp_path / "kept/lib/python3.12/site-packages/shop.pth").write_text(f"{project}/src\n")
+    for said in ("../kept", kept):
+        mapped = map_environment({"UV_PROJECT_ENVIRONMENT": said}, project, tmp_path / "copy")
+        assert mapped == {"UV_PROJECT_ENVIRONMENT": kept, "PYTHONPATH": f"{tmp_path}/copy/src"}
+    (project / "uv.lock").unlink()
+    mapped = map_environment({"UV_PROJECT_ENVIRONMENT": "../kept"}, project, tmp_path / "copy")
+    assert mapped == {"UV_PROJECT_ENVIRONMENT": "../kept"}
 
 
 @pytest.mark.parametrize("change", ["edit", "new file", "deletion", "mode", "staged edit"])

@@ -31,6 +31,7 @@ from sidecar.platform.environments import (
     folders_in_main_checkout,
     is_marked,
     known_environments,
+    named_environments,
     written_patterns,
 )
 from sidecar.platform.files import scratch_folder
@@ -237,10 +238,11 @@ def _link_entries(place: Path, copy: Path) -> None:
 def map_environment(environment: dict[str, str], top: Path, into: Path) -> dict[str, str]:
     """Let variables that name the project name the copy; put the copy before an editable install of it."""
     inside = re.compile(rf"{re.escape(str(top))}(?=/|:|$)")
-    mapped = {name: inside.sub(str(into), value) for name, value in environment.items()}
+    named = named_environments(top, environment)
+    mapped = {name: inside.sub(str(into), value) for name, value in environment.items()} | named
     roots = [
         str(into / Path(path).relative_to(top))
-        for venv in _python_environments(environment, into)
+        for venv in (*_python_environments(environment, into), *map(Path, named.values()))
         for path in _editable_roots(venv, top)
     ]
     if roots:
