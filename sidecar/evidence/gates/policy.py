@@ -351,7 +351,7 @@ def _can_advise(gate: Gate, project_state: ProjectState) -> bool:
 
 
 def _gate_folder_changed(gate: Gate, project_state: ProjectState) -> bool:
-    if not gate.folder or project_state.changed is None:
+    if not gate.folder or gate.folder.startswith("..") or project_state.changed is None:
         return True
     return any(path.startswith(f"{gate.folder}/") for path in project_state.changed)
 

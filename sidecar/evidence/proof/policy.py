@@ -51,7 +51,7 @@ SENTENCES: Final = {
     CheckChange.NEW_CHECKS_SHOW_NOTHING: "what was added passes on the old code, too: it shows nothing new",
     CheckChange.CHECK_GONE: "it passed when the work began, runs no more, and fails as it was: {after}",
     CheckChange.LOOKED_ELSEWHERE: "no check that passed opened it",
-    CheckChange.COMMAND_WEAKENED: "ends well whatever it finds: {after}",
+    CheckChange.COMMAND_WEAKENED: "the command of a check was weakened: {after}",
     CheckChange.CANNOT_FAIL: "passes {after}, too",
     CheckChange.GATE_CHANGED: "was changed since you approved it, so it was not run ({before})",
     CheckChange.TOOL_REPLACED: "changed since the work began, outside of what the project holds",
