@@ -24,7 +24,7 @@ class GateContext(Struct, frozen=True, kw_only=True):
     `since`: when the work began, in seconds since the epoch; 0 where nobody asks what changed outside.
     `base`: the files as they were then, by which copies are made. `watch`: the files, relative to the
     project, of which a run tells whether it opened them. `whole`: keep all output that is read, not only its
-    end. `hear` gets what gates print while they run.
+    end. `names`: keep the names of the tests that ran. `hear` gets what gates print while they run.
     """
 
     project: str
@@ -34,6 +34,7 @@ class GateContext(Struct, frozen=True, kw_only=True):
     base: FileBaseline = FileBaseline()
     watch: tuple[str, ...] = ()
     whole: bool = False
+    names: bool = False
     hear: Callable[[str], None] | None = None
 
 
@@ -42,20 +43,26 @@ class CopyVersion(StrEnum):
 
     BASE = "base"
     NOW = "now"
+    WHOLE = "now, with newer ignored files"
     OLD_CHECKS = "old checks, new code"
+    ADDED_CHECKS = "old checks and added ones, new code"
     NEW_CHECKS = "new checks, old code"
+    PRODUCT_ALONE = "new code, all else old"
+    BASE_PRODUCT = "old code, all else new, with newer ignored files"
 
 
 class ProjectCopy(Struct, frozen=True, kw_only=True):
     """A copy of a project. `project` is its folder, `environment` the one for commands in it.
 
-    `checks` are the changed files that bear on a check, which a mixed copy took from the other version than
-    the code. `unseen` says why there is no copy, else "".
+    `checks` are the changed files that a mixed copy took from the other version than the code. `content` is
+    the same for two copies of the same files, "" where nobody can tell. `unseen` says why there is no copy,
+    else "".
     """
 
     project: str = ""
     environment: Environment = {}
     checks: tuple[str, ...] = ()
+    content: str = ""
     unseen: str = ""
 
 
@@ -90,7 +97,12 @@ class Workspace(Protocol):
         """Return git's state of the project; None where there is no repository. Contacts no remote."""
 
     async def copy(
-        self, base: FileBaseline, project: str, environment: Environment, version: CopyVersion, into: Path
+        self,
+        base: FileBaseline,
+        project: str,
+        environment: Environment,
+        version: CopyVersion,
+        into: Path,
     ) -> ProjectCopy:
         """Write a copy of the project below `into`, an empty folder. Never raises."""
 
@@ -259,7 +271,8 @@ class OldChecks(Protocol):
     ) -> tuple[CheckTrial, ...]:
         """Try in copies whether each of these gates, which passed and had failed before, could fail at all.
 
-        All together take at most `seconds`. Never raises; cancelling kills running commands.
+        One that took longer than `seconds` is not tried; all together take at most twice as long. Never
+        raises; cancelling kills running commands.
         """
 
 

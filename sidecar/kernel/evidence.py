@@ -218,12 +218,14 @@ class FileBaseline(Struct, frozen=True, kw_only=True):
 
     `tree` is the fingerprint of the files. `snapshot` is the workspace's name for the stored copy, "" where
     nothing could be stored (`unseen` says why). `head` is the checked-out commit, "" where there is none.
+    `checks`: files, relative to the project, that are checks whatever their names.
     """
 
     tree: str = ""
     snapshot: str = ""
     head: str = ""
     unseen: str = ""
+    checks: tuple[str, ...] = ()
 
 
 class FileChange(Struct, frozen=True, kw_only=True):

@@ -128,7 +128,8 @@ class GateRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     changed while it ran, or it rests on ignored ones that changed since the work began; `reason` names them.
     `environment` names the Python environment in which it ran, and its program. `unexplained`: files outside
     the project that it loaded, that changed since the work began, and that no record explains. `opened`:
-    which of the watched files it opened, relative to the project; None where none was watched.
+    which of the watched files it opened, relative to the project; None where none was watched. `ran` names
+    the tests that ran, where that was asked for and a report tells.
     """
 
     gate: Gate
@@ -150,6 +151,7 @@ class GateRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     environment: str = ""
     unexplained: tuple[str, ...] = ()
     opened: tuple[str, ...] | None = None
+    ran: tuple[str, ...] | None = None
 
 
 class CheckComparison(Struct, frozen=True, kw_only=True):

@@ -62,7 +62,7 @@ OUTPUT_LIMIT: Final = 1 << 18
 
 
 class _RunPlace(Struct, frozen=True, kw_only=True):
-    """Where a line runs, until when (a time of the event loop's clock), and whether all output is kept."""
+    """Where a line runs, until when (a time of the event loop's clock), and what of it is kept."""
 
     folder: Path
     scratch: Path
@@ -70,6 +70,7 @@ class _RunPlace(Struct, frozen=True, kw_only=True):
     until: float
     watch: Mapping[Path, str]
     whole: bool = False
+    names: bool = False
     hear: Callable[[str], None] | None = None
 
 
@@ -92,6 +93,7 @@ async def run_gate_once(gate: Gate, at: GateContext, seconds: float) -> GateRun:
                 until=until,
                 watch={Path(at.project, path): path for path in at.watch},
                 whole=at.whole,
+                names=at.names,
                 hear=at.hear,
             )
             run = await _run_with_origins(blank, line, place, at)
@@ -170,6 +172,7 @@ async def _run_with_report(blank: GateRun, line: str, place: _RunPlace) -> GateR
         blank = replace(blank, opened=tuple(name for file, name in place.watch.items() if file in opened))
     # In a thread, because a report may have many megabytes.
     run = await asyncio.to_thread(complete_gate_run, blank, done, order, written)
+    run = run if place.names else replace(run, ran=None)
     return run if place.whole else replace(run, output=run.output[-text.OUTPUT_TAIL :])
 
 
@@ -244,6 +247,7 @@ def complete_gate_run(
         executed=read.report.executed,
         skipped=read.report.skipped,
         percent=read.percent,
+        ran=read.report.ran,
         warnings=read.report.warnings,
         reason=ruling.reason,
     )
@@ -290,6 +294,7 @@ def _merge_reports(exact: RunReport | None, told: RunReport) -> RunReport:
         failures=source.failures,
         failing=source.failing,
         warnings=exact.warnings,
+        ran=exact.ran,
     )
 
 

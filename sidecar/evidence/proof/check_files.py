@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -17,9 +17,11 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.evidence.diffs import DOCUMENTATION_FILE, SETTINGS_FILE, TEST_FILE, generated_file_reason
+from sidecar.evidence.ports import CopyVersion
+from sidecar.evidence.proof.expectations import expectation_at, find_places, may_hold_expectations
 from sidecar.evidence.proof.opened import language_family
 from sidecar.kernel.evidence import CheckChange, FileChange, FindingSeverity, IntegrityFinding
-from sidecar.kernel.gate import Kind
+from sidecar.kernel.gate import GateRun, Kind
 from sidecar.platform.data import load_data
 from sidecar.platform.environments import installed_folders, known_environments
 from sidecar.platform.tools import settings_patterns
@@ -28,6 +30,8 @@ TYPE_STUB: Final = ".d."
 SEARCHED_FILES: Final = 500
 SEARCHED_BYTES: Final = 1 << 20
 """Check files that are searched for the names of other files, and the maximum size of each."""
+REPORTED_PLACES: Final = 30
+"""Files and lines of one report that are looked up."""
 
 
 class CheckFiles(Struct, frozen=True, forbid_unknown_fields=True):
@@ -144,27 +148,87 @@ def with_old_inline_tests(path: str, old: str, new: str) -> str | None:
     return None
 
 
+def choose_kept_files(
+    version: CopyVersion, also: frozenset[str], changed: Mapping[str, str], copy: Path
+) -> frozenset[str]:
+    """Return the changed files that a mixed copy does not take with the code. `also`: these in any case.
+
+    An added test file bears on what coverage is measured, and changes no test that was there.
+    """
+    kept = also & changed.keys()
+    if version in (CopyVersion.PRODUCT_ALONE, CopyVersion.BASE_PRODUCT):
+        return kept | {path for path in changed if not is_code(path) or bears_on_checks(path)}
+    kept |= choose_check_files(changed, copy)
+    if version is CopyVersion.ADDED_CHECKS:
+        kept = frozenset(path for path in kept if changed[path] != "A" or not is_code(path))
+    return kept
+
+
+def is_code(path: str) -> bool:
+    """Whether a file's ending is one of code."""
+    return _patterns()[1].search(path) is not None
+
+
 def choose_check_files(changed: Iterable[str], copy: Path) -> frozenset[str]:
     """Return the changed files that bear on a check, by their name or because a check file names them."""
     changed = tuple(changed)
     found = {path for path in changed if bears_on_checks(path)}
-    others = [path for path in changed if path not in found and not _patterns()[1].search(path)]
+    others = [path for path in changed if path not in found and not is_code(path)]
     if others:
         named = re.compile("|".join({re.escape(path.rpartition("/")[2]): None for path in others}))
-        mentioned = {name for text in _check_texts(copy) for name in named.findall(text)}
+        texts = (text_of(file) for file in files_in(copy, bears_on_checks))
+        mentioned = {name for text in texts for name in named.findall(text)}
         found |= {path for path in others if path.rpartition("/")[2] in mentioned}
     return frozenset(found)
 
 
-def _check_texts(copy: Path) -> Iterator[str]:
+def reported_places(run: GateRun, copy: Path) -> Iterator[tuple[str, int]]:
+    """Yield the files below a copy, and their lines, that a run's report names."""
+    text = "\n".join((*run.failures, run.output))
+    for path, line in islice(dict.fromkeys(find_places(text)), REPORTED_PLACES):
+        places = [place for place in (copy / path, copy / run.gate.folder / path) if place.is_file()]
+        named = places or [*copy.rglob(path.rpartition("/")[2])]
+        if (places or len(named) == 1) and named[0].is_relative_to(copy):
+            yield str(named[0].relative_to(copy)), line
+
+
+def find_reporting_files(run: GateRun, copy: Path) -> tuple[str, ...]:
+    """Return the files of no check by their names in which this run reports failures, as tests do.
+
+    An expectation stands at the line that is reported, and no other code names the file, as it does code.
+    """
+    found = []
+    for path, line in reported_places(run, copy):
+        file = copy / path
+        if bears_on_checks(path) or expectation_at(path, text_of(file), line) is None:
+            continue
+        name = re.compile(rf"\b{re.escape(file.stem)}\b")
+        if not any(name.search(text_of(other)) for other in files_in(copy, is_code) if other != file):
+            found.append(path)
+    return tuple(dict.fromkeys(found))
+
+
+def stamp_check_files(copy: Path) -> dict[Path, tuple[int, int]]:
+    """Return for each check in code what changes when somebody writes it: inode and ctime."""
+    files = files_in(copy, lambda path: bears_on_checks(path) and may_hold_expectations(path))
+    return {file: (about.st_ino, about.st_ctime_ns) for file in files for about in (file.stat(),)}
+
+
+def files_in(copy: Path, wanted: Callable[[str], bool]) -> Iterator[Path]:
+    """Yield the first files below a copy whose relative paths are wanted."""
     files = (
         file
         for file in copy.rglob("*")
-        if bears_on_checks(str(file.relative_to(copy))) and file.is_file() and not file.is_symlink()
+        if wanted(str(file.relative_to(copy))) and file.is_file() and not file.is_symlink()
     )
-    for file in islice(files, SEARCHED_FILES):
-        if file.stat().st_size <= SEARCHED_BYTES:
-            yield file.read_text(encoding="utf-8", errors="replace")
+    return islice(files, SEARCHED_FILES)
+
+
+def text_of(file: Path) -> str:
+    """Return the text of a file, "" of one that is too big."""
+    if file.stat().st_size > SEARCHED_BYTES:
+        return ""
+    return file.read_text(encoding="utf-8", errors="replace")
 
 
 # --- what product files do to checks: data/product_marks.toml -----------------------------------------------

@@ -55,7 +55,8 @@ class RunReport(Struct, frozen=True, kw_only=True):
 
     `executed` and `skipped` count tests, None if unknown. `failures` are the first failures as messages, in
     order of appearance; `failing` names all of them. `warnings` counts those of a linter or type checker that
-    are no failures. `text` is what a person would have seen, None if that is the output itself.
+    are no failures. `ran` names the tests that were executed, None where the report names none. `text` is
+    what a person would have seen, None if that is the output itself.
     """
 
     executed: int | None = None
@@ -63,6 +64,7 @@ class RunReport(Struct, frozen=True, kw_only=True):
     failures: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()
     warnings: int = 0
+    ran: tuple[str, ...] | None = None
     text: str | None = None
 
 
@@ -93,6 +95,7 @@ def build_report(
     *,
     executed: int | None = None,
     skipped: int | None = None,
+    ran: Iterable[str] | None = None,
 ) -> RunReport:
     """Limit the faults, remove from them what differs between runs, and drop duplicates."""
     known = list(islice(faults, INSPECTED_FAILURES))
@@ -103,6 +106,7 @@ def build_report(
         skipped=skipped,
         failures=tuple(islice(filter(None, said), SHOWN_FAILURES)),
         failing=tuple(sorted(filter(None, names))[:NAMED_FAILURES]),
+        ran=None if ran is None else tuple(stable_line(name, folder) for name in ran),
     )
 
 

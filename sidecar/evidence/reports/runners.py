@@ -33,6 +33,8 @@ CaseNamer = Callable[[ET.Element], str]
 
 COLLECTION_FAILURE: Final = "collection failure"
 """The message in pytest's report for a file that it could not import."""
+NAMED_TESTS: Final = 20_000
+"""Maximum number of tests that ran whose names are kept."""
 MODULE_DEPTH: Final = 20
 """Folders in which a module is searched for."""
 MARKED_BELOW: Final = re.compile(rf'{COLLECTION_FAILURE}|failed on \w+ with "file ')
@@ -57,12 +59,15 @@ def combine_junit_reports(
     """Combine reports. None if there are none; a broken one makes the counts unknown."""
     executed, skipped, found, broken = 0, 0, False, False
     faults: list[ReportedFailure] = []
+    ran: list[str] = []
     for path in paths:
         try:
             for case in _read_test_cases(path):
                 found = True
                 executed += _case_ran(case)
                 skipped += _case_skipped(case)
+                if _case_ran(case) and len(ran) < NAMED_TESTS:
+                    ran.append((name or _case_name)(case))
                 if len(faults) < INSPECTED_FAILURES:
                     faults.extend(_case_failures(case, name or _case_name))
         except (OSError, ET.ParseError, ValueError):
@@ -72,7 +77,7 @@ def combine_junit_reports(
     if not found:
         return None
     counts = (None, None) if broken else (executed, skipped)
-    return build_report(faults, folder, executed=counts[0], skipped=counts[1])
+    return build_report(faults, folder, executed=counts[0], skipped=counts[1], ran=None if broken else ran)
 
 
 def _read_test_cases(path: Path) -> Iterator[ET.Element]:
@@ -283,6 +288,7 @@ def read_go_report(written: GateOutput) -> RunReport | None:
         written.folder,
         executed=sum(end != "skip" for end in named.values()),
         skipped=sum(end == "skip" for end in named.values()),
+        ran=[f"{package}: {test}" for (package, test), end in named.items() if end != "skip"],
     )
     return replace(report, text="\n".join(line for line in shown if line))
 
@@ -333,6 +339,12 @@ def read_jest_report(written: GateOutput) -> RunReport | None:
         written.folder,
         executed=jest.num_passed_tests + jest.num_failed_tests,
         skipped=jest.num_pending_tests + jest.num_todo_tests,
+        ran=[
+            f"{file.name}: {test.full_name}"
+            for file in jest.test_results
+            for test in file.assertion_results
+            if test.status in ("passed", "failed")
+        ],
     )
 
 

@@ -11,7 +11,7 @@ import asyncio
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from itertools import islice
 from pathlib import Path
@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from sidecar.evidence.gates.cache import environment_for_copies
 from sidecar.evidence.ports import CopyVersion, Workspace
-from sidecar.evidence.proof.check_files import choose_check_files, with_old_inline_tests
+from sidecar.evidence.proof.check_files import with_old_inline_tests
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree, read_head_commit
 from sidecar.kernel.evidence import FileBaseline, FileChange
@@ -47,27 +47,42 @@ PATH_IN_FILE: Final = re.compile(r"""(?:^|["'])(/[^"'\n]+)""", re.MULTILINE)
 """A path in a file by which a Python environment names folders outside of it."""
 
 
-async def write_mixed_files(
-    room: ShadowRepository, ground: WorkTree, first: str, second: str, into: Path
-) -> frozenset[str]:
-    """Write the second of two trees below `into`, but check files and inline tests of the first.
+class MixedFiles(Struct, frozen=True):
+    """What was written of two trees.
 
-    Return the changed paths of which the first version is kept, whole or in part.
+    `kept` are the changed paths of which the first version is there, whole or in part. `content` is the same
+    for the same files.
     """
+
+    kept: frozenset[str]
+    content: str
+
+
+ChooseKept = Callable[[Mapping[str, str], Path], frozenset[str]]
+"""Chooses which of the changed paths, with git's letter of how, remain as they are in a folder."""
+
+
+async def write_mixed_files(
+    room: ShadowRepository, ground: WorkTree, trees: tuple[str, str], into: Path, choose: ChooseKept
+) -> MixedFiles:
+    """Write the second of two trees below `into`, but chosen files and inline tests of the first."""
+    first, second = trees
     with room.entered(ground) as (own, _):
         git = with_user_objects(own, ground)
         await write_files(git, first, into)
         if first == second:
-            return frozenset()
+            return MixedFiles(frozenset(), first)
         lines = split_at_nul(
             await git.told("diff-tree", "-r", "-z", "--name-status", "--no-renames", first, second)
         )
         changed = dict(zip(lines[1::2], lines[::2], strict=True))
-        kept = await asyncio.to_thread(choose_check_files, changed, into)
+        kept = await asyncio.to_thread(choose, changed, into)
         others = {path: status for path, status in changed.items() if path not in kept}
         before = await asyncio.to_thread(_take_away, into, others)
         await write_files(git, second, into, [path for path, status in others.items() if status != "D"])
-        return kept | await asyncio.to_thread(_merge_texts, into, before)
+        merged = await asyncio.to_thread(_merge_texts, into, before)
+    content = first if not others else "\0".join((first, second, *sorted(kept | merged)))
+    return MixedFiles(kept | merged, content if kept | merged else second)
 
 
 def _take_away(into: Path, changed: Mapping[str, str]) -> dict[str, str]:
@@ -105,20 +120,20 @@ async def write_files(git: Git, tree: str, into: Path, paths: list[str] | None =
 
 
 async def link_surroundings(
-    room: ShadowRepository, ground: WorkTree, into: Path, since: float
+    room: ShadowRepository, ground: WorkTree, into: Path, since: float, *, newer: bool = False
 ) -> frozenset[str]:
     """Link the folders of the environment, and copy other ignored files that did not change since `since`.
 
-    Return the paths of those that did, and are left out.
+    Return the paths of those that did; they are left out, but for `newer`.
     """
     listed = await _list_ignored(room, ground, "--directory")
-    left_out = await asyncio.to_thread(place_ignored_files, ground.top, into, listed, since)
+    changed = await asyncio.to_thread(place_ignored_files, ground.top, into, listed, since, newer=newer)
     for main in folders_in_main_checkout([ground.top]):
         shared = [f"{place.name}/" for place in environments_in(main)]
         place_ignored_files(
             main, into, [*shared, *(f"{name}/" for name in known_environments().linked_by_entry)], since
         )
-    return left_out
+    return changed
 
 
 async def _list_ignored(room: ShadowRepository, ground: WorkTree, *more: str) -> list[str]:
@@ -167,21 +182,23 @@ def _own_files(place: Path, top: Path) -> Iterator[Path]:
         yield from (Path(folder, name) for name in names)
 
 
-def place_ignored_files(top: Path, into: Path, listed: Iterable[str], since: float) -> frozenset[str]:
+def place_ignored_files(
+    top: Path, into: Path, listed: Iterable[str], since: float, *, newer: bool = False
+) -> frozenset[str]:
     """Link or copy these paths of a project, as git lists them; return those that changed since `since`."""
-    work = _IgnoredFiles(top, into, since)
+    work = _IgnoredFiles(top, into, since, newer=newer)
     work.place(listed)
-    return frozenset(work.left_out)
+    return frozenset(work.changed)
 
 
 class _IgnoredFiles:
     """Links and copies ignored files of one project."""
 
-    def __init__(self, top: Path, into: Path, since: float) -> None:
-        self._top, self._into, self._since = top, into, since
+    def __init__(self, top: Path, into: Path, since: float, *, newer: bool) -> None:
+        self._top, self._into, self._since, self._newer = top, into, since, newer
         self._known = known_environments()
         self._files, self._bytes = COPIED_FILES, COPIED_BYTES
-        self.left_out: list[str] = []
+        self.changed: list[str] = []
 
     def place(self, listed: Iterable[str]) -> None:
         """Link or copy each path; those of folders end with a slash."""
@@ -207,15 +224,16 @@ class _IgnoredFiles:
                 return
 
     def _copy_file(self, place: Path) -> None:
-        """Copy a file that nobody touched since; its ctime tells, which nobody can set."""
+        """Copy a file if nobody touched it since; its ctime tells, which nobody can set."""
         with suppress(OSError):
             about = place.lstat()
             self._files -= 1
             self._bytes -= about.st_size
             path = place.relative_to(self._top)
-            if about.st_ctime >= self._since:
-                self.left_out.append(str(path))
-            elif min(self._files, self._bytes) > 0:
+            touched = about.st_ctime >= self._since
+            if touched:
+                self.changed.append(str(path))
+            if (self._newer or not touched) and min(self._files, self._bytes) > 0:
                 (self._into / path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(place, self._into / path, follow_symlinks=False)
 

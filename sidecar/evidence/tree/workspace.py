@@ -21,14 +21,14 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import wraps
-from pathlib import Path
+from functools import partial, wraps
+from pathlib import Path, PurePath
 from typing import Any, Final, ParamSpec, TypeVar
 
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import CopyVersion, ProjectCopy, WorkPlace
-from sidecar.evidence.proof.check_files import bears_on_checks
+from sidecar.evidence.proof.check_files import bears_on_checks, choose_kept_files
 from sidecar.evidence.tree import snapshot
 from sidecar.evidence.tree.checkout import (
     find_recent_ignored,
@@ -59,6 +59,9 @@ from sidecar.platform.git import UnseenError, find_checkout
 LIMIT_S: Final = 30.0
 """Seconds for each method of the port."""
 LIST_FILES: Final = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+NEW_FIRST: Final = (CopyVersion.NOW, CopyVersion.WHOLE, CopyVersion.NEW_CHECKS, CopyVersion.BASE_PRODUCT)
+"""Copies of which what is no code, or bears on a check, is of now."""
+UNMIXED: Final = (CopyVersion.BASE, CopyVersion.NOW, CopyVersion.WHOLE)
 NAMED_PATHS: Final = 50
 """Paths checked for existence per call."""
 KEPT_STATES: Final = 32
@@ -190,17 +193,22 @@ class GitWorkspace:
         """Write a copy of the project below `into`."""
         room, before, found = await self._baseline(base, project, environment)
         now = before if version is CopyVersion.BASE else await read_tree_state(room, found)
-        new_first = version in (CopyVersion.NOW, CopyVersion.NEW_CHECKS)
-        first, second = (now.tree, before.tree) if new_first else (before.tree, now.tree)
-        if version in (CopyVersion.BASE, CopyVersion.NOW):
+        first, second = (now.tree, before.tree) if version in NEW_FIRST else (before.tree, now.tree)
+        if version in UNMIXED:
             second = first
-        kept = await write_mixed_files(room, found, first, second, into)
+        also = frozenset(str(PurePath(found.inside, path)) for path in base.checks)
+        choose = partial(choose_kept_files, version, also)
+        mixed = await write_mixed_files(room, found, (first, second), into, choose)
         since = self._kept_at(base)
-        left_out = await link_surroundings(room, found, into, since)
+        whole = version in (CopyVersion.WHOLE, CopyVersion.BASE_PRODUCT)
+        newer = await link_surroundings(room, found, into, since, newer=whole)
+        no_code = version is CopyVersion.PRODUCT_ALONE
+        left_out = () if whole else newer if no_code else filter(bears_on_checks, newer)
         return ProjectCopy(
             project=str(into / found.inside),
             environment=map_environment(dict(environment), found.top, into),
-            checks=tuple(sorted({*kept, *filter(bears_on_checks, left_out)})),
+            checks=tuple(sorted({*mixed.kept, *left_out})),
+            content="" if whole and newer else "\0".join((mixed.content, *sorted(newer))),
         )
 
     @_bounded(lambda why: ProjectCopy(unseen=why))

@@ -3,84 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from sidecar.evidence.gates.runner import run_gate_once
-from sidecar.evidence.ports import CopyVersion, GateContext
-from sidecar.evidence.proof.old_checks import ScratchChecks
+from sidecar.evidence.ports import CopyVersion
 from sidecar.evidence.proof.policy import rate_comparison
-from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.evidence import CheckChange, FileBaseline
-from sidecar.kernel.gate import CheckComparison, Gate, Kind, Outcome
-from support.git_projects import everything, git
+from support.checked_projects import Project, check
+from support.git_projects import everything
 from support.loops import run
 
 pytestmark = pytest.mark.process
 WRONG, RIGHT = "def minus(a, b):\n    return a + b\n", "def minus(a, b):\n    return a - b\n"
 TEST = "from calc import minus\n\n\ndef test_minus():\n    assert minus(3, 2) == 1\n"
-PYTEST = Gate(
-    id="tests",
-    command="python -m pytest -q",
-    why="",
-    kind=Kind.TESTS,
-    required=True,
-    counts=True,
-    approved=True,
-)
-LIMIT_S = 60.0
-
-
-class Project:
-    """A real repository with a baseline."""
-
-    def __init__(self, folder: Path, files: dict[str, str]) -> None:
-        self.folder, self.kept = folder / "project", folder / "kept"
-        self.folder.mkdir()
-        self.kept.mkdir()
-        git(self.folder, "init", "--quiet")
-        self.write(files)
-        self.workspace = GitWorkspace(self.kept)
-        self.base = FileBaseline()
-        self.old_checks = ScratchChecks(self.workspace)
-
-    @property
-    def environment(self) -> dict[str, str]:
-        session = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
-        return {**session, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-
-    def write(self, files: dict[str, str]) -> None:
-        for name, text in files.items():
-            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (self.folder / name).write_text(text)
-
-    def begin(self) -> None:
-        self.base = run(self.workspace.remember(str(self.folder), self.environment))
-
-    def compare(self, gate: Gate = PYTEST) -> tuple[CheckComparison, ...]:
-        async def compare() -> tuple[CheckComparison, ...]:
-            tree = await self.workspace.fingerprint(str(self.folder), self.environment)
-            at = GateContext(project=str(self.folder), tree=tree, environment=self.environment)
-            now = await run_gate_once(gate, at, LIMIT_S)
-            assert now.outcome is Outcome.PASSED, now
-            return await self.old_checks.compare(self.base, at, [now], LIMIT_S)
-
-        return run(compare())
-
-    def found(self, gate: Gate = PYTEST) -> list[CheckChange]:
-        return [one.change for comparison in self.compare(gate) for one in rate_comparison(comparison)]
-
-    def copy(self, version: CopyVersion, into: Path) -> dict[str, str]:
-        into.mkdir()
-        copy = run(self.workspace.copy(self.base, str(self.folder), self.environment, version, into))
-        assert copy.unseen == ""
-        return {
-            path.relative_to(into).as_posix(): path.read_text() for path in into.rglob("*") if path.is_file()
-        }
 
 
 def written_by_hand(project: Project) -> dict[str, tuple[int, bytes]]:
@@ -99,10 +37,6 @@ def begun(tmp_path: Path) -> Begun:
         return project
 
     return begin
-
-
-def check(command: str) -> Gate:
-    return Gate(id="check:1", command=command, why="", required=True, approved=True)
 
 
 def test_a_bent_test_is_exposed_by_the_old_one_and_the_project_is_not_touched(begun: Begun) -> None:
@@ -194,20 +128,24 @@ def test_without_a_baseline_that_is_said(begun: Begun) -> None:
 
 
 def test_each_copy_holds_its_version_of_checks_and_code(begun: Begun, tmp_path: Path) -> None:
-    project = begun({"a.py": "old", "gone.py": "old", "test_a.py": "old", "test_gone.py": "old"})
-    project.write({"a.py": "new", "more.py": "new", "test_a.py": "new", "test_more.py": "new"})
+    names = ("a.py", "gone.py", "test_a.py", "test_gone.py", "data.json")
+    project = begun(dict.fromkeys(names, "old"))
+    project.write(dict.fromkeys(("a.py", "more.py", "test_a.py", "test_more.py", "data.json"), "new"))
     (project.folder / "gone.py").unlink()
     (project.folder / "test_gone.py").unlink()
     old_code, new_code = {"a.py": "old", "gone.py": "old"}, {"a.py": "new", "more.py": "new"}
-    old_checks, new_checks = (
-        {"test_a.py": "old", "test_gone.py": "old"},
-        {"test_a.py": "new", "test_more.py": "new"},
-    )
+    old_checks = {"test_a.py": "old", "test_gone.py": "old"}
+    new_checks = {"test_a.py": "new", "test_more.py": "new"}
+    old_data, new_data = {"data.json": "old"}, {"data.json": "new"}
     expected = {
-        CopyVersion.BASE: old_checks | old_code,
-        CopyVersion.NOW: new_checks | new_code,
-        CopyVersion.OLD_CHECKS: old_checks | new_code,
-        CopyVersion.NEW_CHECKS: new_checks | old_code,
+        CopyVersion.BASE: old_checks | old_code | old_data,
+        CopyVersion.NOW: new_checks | new_code | new_data,
+        CopyVersion.WHOLE: new_checks | new_code | new_data,
+        CopyVersion.OLD_CHECKS: old_checks | new_code | new_data,
+        CopyVersion.ADDED_CHECKS: old_checks | new_code | new_data | {"test_more.py": "new"},
+        CopyVersion.NEW_CHECKS: new_checks | old_code | old_data,
+        CopyVersion.PRODUCT_ALONE: old_checks | new_code | old_data,
+        CopyVersion.BASE_PRODUCT: new_checks | old_code | new_data,
     }
     assert {version: project.copy(version, tmp_path / version) for version in CopyVersion} == expected
 
