@@ -97,7 +97,7 @@ def test_a_commit_that_never_was_is_sent_back(under: Supervised) -> None:
     }
     under.script(ReplyRule(reply_structured({"answer": missing}), JUDGE, times=None))
     under.ask("/supervisor:goal notes.txt has a number")
-    assert under.report().status == "achieved"
+    assert under.report().status == "judged"
     under.script(runs("echo 2 > notes.txt"), says("I changed the notes and committed them."))
     under.script(runs("git add -A && git stash list"), says("I did not commit: you did not ask for it."))
     under.ask("/supervisor:goal notes.txt has another number", "--continue")

@@ -115,7 +115,8 @@ def test_the_judges_own_model_decides_what_no_check_can_and_must_cite_evidence(u
     )
     under.ask("/supervisor:goal greeting.md greets Ada by name")
     assert "the greeting lacks a name" in under.continuations()[0]
-    assert under.report().status == "achieved"
+    report = under.report()
+    assert (report.status, report.exit_code) == ("judged", 4)
 
 
 def test_a_broken_judge_lets_the_agent_rest_and_record_and_status_say_so(under: Supervised) -> None:

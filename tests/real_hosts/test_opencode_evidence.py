@@ -72,7 +72,7 @@ def test_a_commit_that_never_was_is_sent_back(shop: Supervised, desk: Desk) -> N
     shop.script(runs(COMMIT, here), runs("echo 1 > notes.txt", here), says("I did the notes.", here))
     session = desk.session()
     desk.command(session, "supervisor:goal", "notes.txt has a number")
-    noted(desk, session, "goal achieved")
+    noted(desk, session, "goal judged done")
     shop.script(runs("echo 2 > notes.txt", here), says("I changed the notes and committed them.", here))
     shop.script(runs("git stash list", here), says("I did not commit: you did not ask for it.", here))
     desk.command(session, "supervisor:goal", "notes.txt has another number")

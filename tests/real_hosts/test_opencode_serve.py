@@ -312,7 +312,7 @@ def test_the_judge_asks_the_sessions_own_model_in_a_hidden_session_that_leaves_n
     )
     session = desk.session()
     desk.command(session, "supervisor:goal", "greeting.md greets Ada by name")
-    noted(desk, session, "goal achieved")
+    noted(desk, session, "goal judged done, not proved")
     assert "the greeting lacks a name" in shop.continuations()[0]
     asked = [one for one in shop.model.requests if not one.tools and "greeting.md greets Ada" in one.text]
     assert len(asked) == 2
