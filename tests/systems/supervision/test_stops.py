@@ -75,7 +75,7 @@ async def test_gates_run_one_after_the_other_on_the_tree_that_was_seen(fakes: Fa
     assert fakes.gates.ran == ["make", "pytest -q"]
     (entry,) = fakes.record.read(KEY)
     assert entry.gates == ("check:1: passed", "tests: passed")
-    assert (entry.tree, entry.stage) == ("tree-1", "old-checks")
+    assert (entry.tree, entry.stage) == ("tree-1", "gates")
 
 
 async def test_a_gate_gets_the_deadline_of_the_settings(fakes: Fakes) -> None:

@@ -163,6 +163,7 @@ def _decide(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedCh
         seconds = state.catalog.settings.seconds
         return replace(inquiry, stage=TRIAL_STAGE), TryChecks(worth.turned_green, seconds)
     if decided:
+        inquiry = replace(inquiry, stage=GATES_STAGE)  # a person reads it as what decided
         return end_goal(inquiry, GoalStatus.ACHIEVED, describe_gate_results(inquiry, goal))
     switched_on = inquiry.settings.rules.false_complete == "on"
     if switched_on and (untrue := find_contradicted_claims(inquiry)):

@@ -84,7 +84,7 @@ def _go_on_or_rest(inquiry: Inquiry, why: str, at: float, remedy: str = EXPLAIN)
         return send_agent_back(replace(inquiry, stage=TASKS_STAGE), missing_work, at)
     if inquiry.proved:  # a judge could have objected, and was not needed
         shown = f"{'; '.join(inquiry.proof)}; nobody judged what the goal asks beyond that ({why})"
-        return end_goal(replace(inquiry, case=None), GoalStatus.ACHIEVED, shown)
+        return end_goal(replace(inquiry, case=None, stage=GATES_STAGE), GoalStatus.ACHIEVED, shown)
     if inquiry.suspicion and active_goal(inquiry.session) and (missing_work := gate_failures(inquiry)):
         return send_agent_back(replace(inquiry, stage=GATES_STAGE), missing_work, at)
     return rest_unjudged(inquiry, why, remedy)
