@@ -15,7 +15,7 @@ from typing import Any, Final
 from real_hosts.opencode_server import Desk, Message
 from real_hosts.opencode_supervised import Supervised
 
-LIMIT_S: Final = 60.0
+LIMIT_S: Final = 180.0
 """Longest time, in seconds, of a wait."""
 LOOK_EVERY_S: Final = 0.05
 

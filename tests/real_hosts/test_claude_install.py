@@ -126,7 +126,7 @@ def test_a_new_users_first_hour_in_a_terminal(market: Supervised, tmp_path: Path
         terminal.wipe()
         terminal.submit("/supervisor:goal all tests pass")
         terminal.wait_for("Supervisor: sent back 1/16")
-        terminal.wait_for("Supervisor: goal achieved", timeout=60)
+        terminal.wait_for("Supervisor: goal achieved", timeout=180)
         terminal.wait_until_gone(BUSY, timeout=60)
         terminal.wait_for("supervisor: goal achieved, sent back 1x")
     assert len(market.continuations()) == 1

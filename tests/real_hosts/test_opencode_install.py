@@ -93,7 +93,7 @@ def test_a_new_users_first_hour_in_a_terminal(under: Supervised) -> None:
     with under.host.terminal() as terminal:
         terminal.submit("/supervisor:goal all tests pass")
         terminal.wait_for("Supervisor: sent back 1/16", timeout=60)
-        terminal.wait_for("Supervisor: goal achieved", timeout=60)
+        terminal.wait_for("Supervisor: goal achieved", timeout=180)
         assert "[supervisor " not in terminal.history
     assert len(under.continuations()) == 1
     wide = msgspec.structs.replace(under, host=under.host.having(COLUMNS="400"))

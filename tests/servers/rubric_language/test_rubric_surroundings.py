@@ -23,7 +23,7 @@ def project(tmp_path: Path) -> Path:
     (shop / "src").mkdir(parents=True)
     (shop / "src" / "a.py").write_text("")
     (shop / "left.tmp").write_text("")
-    (shop / "Makefile").write_text("test:\n\ttrue\n")
+    (shop / "Makefile").write_text("test:\n\tpytest\n")
     (shop / ".gitignore").write_text("*.tmp\n")
     return shop
 
