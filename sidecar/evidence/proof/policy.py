@@ -20,6 +20,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.goal_checks import asks_for_change_of_checks
+from sidecar.evidence.proof.gone import checks_gone
 from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.gate import NOTHING_EXECUTED, CheckComparison, CheckTrial, Gate, GateRun, Kind, Outcome
 
@@ -104,10 +105,24 @@ def rate_comparison(
         return ()
     if why := _why_not_comparable(old, base, copy):
         return (_unknown(seen, f"{line} {why}"),)
-    found = tuple(_rate_failures(seen, old, base or old))
+    found = (*_rate_gone(seen, asked), *_rate_failures(seen, old, base or old))
     if upgraded or asks_for_change_of_checks(asked):  # the user's wish may be just this: the judge weighs it
         return tuple(replace(one, weight=FindingSeverity.SHOWN) for one in found)
     return found
+
+
+def _rate_gone(seen: CheckComparison, asked: str) -> Iterator[IntegrityFinding]:
+    """Rate tests that passed, run no more, and fail as they were: asked about, unless the user wants that."""
+    told = asks_for_change_of_checks(asked)
+    for name in checks_gone(seen)[:NAMED_TESTS] if seen.old is not None else ():
+        after = _message(seen.old, name) or name
+        yield IntegrityFinding(
+            change=CheckChange.CHECK_GONE,
+            weight=FindingSeverity.SHOWN if told else FindingSeverity.GRAVE,
+            file=_file_of(f"{name} {after}", seen),
+            before=name,
+            after=after,
+        )
 
 
 def rate_trial(trial: CheckTrial) -> tuple[IntegrityFinding, ...]:
