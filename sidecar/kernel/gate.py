@@ -162,7 +162,8 @@ class CheckComparison(Struct, frozen=True, kw_only=True):
     the project, which shows whether the copy can run them at all; None where there was no time. `fresh`:
     today's checks on the old code, where it was asked whether they fail there. `product`: the old checks in
     the old surroundings with nothing but today's product files, where something failed at the baseline.
-    `unseen` says why nothing could be compared, else "".
+    `gone`: tests that passed at the baseline, run no more, and fail by assertion as they were. `unseen` says
+    why nothing could be compared, else "".
     """
 
     now: GateRun
@@ -172,6 +173,7 @@ class CheckComparison(Struct, frozen=True, kw_only=True):
     copy: GateRun | None = None
     fresh: GateRun | None = None
     product: GateRun | None = None
+    gone: tuple[str, ...] = ()
     unseen: str = ""
 
 

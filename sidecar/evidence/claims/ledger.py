@@ -104,9 +104,10 @@ def _assess_check_claim(kind: Kind, said: Utterance, seen: ClaimContext) -> Clai
     """Assess by gates first, then by the agent's own runs."""
     gates = [run for run in seen.runs if run.gate.kind is kind or (kind is Kind.TESTS and run.gate.counts)]
     here = [run for run in gates if run.tree == seen.project_state.tree and not run.moved]
-    if failed := [run for run in here if run.outcome is Outcome.FAILED]:
-        return _decided_by(failed, ClaimStatus.CONTRADICTED, "failed")
     passed = [run for run in here if run.outcome is Outcome.PASSED]
+    failed = [run for run in here if run.outcome is Outcome.FAILED]
+    if failed and (said.whole or not passed):  # it may speak of the package whose tests passed
+        return _decided_by(failed, ClaimStatus.CONTRADICTED, "failed")
     if passed and len(passed) == len(here) and not any(run.flaky for run in passed):
         return _decided_by(passed, ClaimStatus.CONFIRMED, "passed on these very files")
     return _add_gate_doubts(_assess_own_runs(kind, said, seen.turn), gates, here)

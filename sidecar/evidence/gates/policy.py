@@ -326,7 +326,7 @@ def new_gate_failures(run: GateRun, baseline: Iterable[GateBaseline]) -> tuple[s
         return None
     if known.outcome is Outcome.PASSED:
         return run.failing or run.failures or (f"`{run.gate.command}` passed before",)
-    if not run.failing or not known.failing:
+    if set(known.failing).isdisjoint(run.failing):  # each may be what one package of several reports
         return None
     return tuple(line for line in run.failing if line not in known.failing)
 

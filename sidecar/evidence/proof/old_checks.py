@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from sidecar.evidence.ports import CopyVersion, GateContext, Workspace
 from sidecar.evidence.proof.check_files import changes_dependencies, find_product_marks, may_bear_on_checks
 from sidecar.evidence.proof.copies import CopiedRuns, RunMemory, ScratchRuns
-from sidecar.evidence.proof.gone import fails_by_assertion, is_named
+from sidecar.evidence.proof.gone import checks_gone, fails_by_assertion, is_named
 from sidecar.evidence.proof.policy import rate_comparison, relevant_findings
 from sidecar.evidence.proof.trials import try_gate
 from sidecar.kernel.effects import Wanted
@@ -90,7 +90,7 @@ async def _compare(
     copied = (await copies.run(CopyVersion.NOW, failing)).runs
     product = (await copies.run(CopyVersion.PRODUCT_ALONE, red)).runs
     fresh = (await copies.run(CopyVersion.NEW_CHECKS, green)).runs
-    return tuple(
+    seen = (
         CheckComparison(
             now=run,
             files=old.files,
@@ -104,6 +104,7 @@ async def _compare(
         for run in runs
         for name in (run.gate.id,)
     )
+    return tuple(replace(one, gone=checks_gone(one)) for one in seen)
 
 
 def _ended(runs: dict[str, GateRun], run: GateRun) -> Outcome | None:

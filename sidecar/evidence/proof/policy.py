@@ -20,7 +20,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.goal_checks import asks_for_change_of_checks
-from sidecar.evidence.proof.gone import checks_gone
 from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.gate import NOTHING_EXECUTED, CheckComparison, CheckTrial, Gate, GateRun, Kind, Outcome
 
@@ -114,8 +113,8 @@ def rate_comparison(
 def _rate_gone(seen: CheckComparison, asked: str) -> Iterator[IntegrityFinding]:
     """Rate tests that passed, run no more, and fail as they were: asked about, unless the user wants that."""
     told = asks_for_change_of_checks(asked)
-    for name in checks_gone(seen)[:NAMED_TESTS] if seen.old is not None else ():
-        after = _message(seen.old, name) or name
+    for name in seen.gone[:NAMED_TESTS]:
+        after = (seen.old and _message(seen.old, name)) or name
         yield IntegrityFinding(
             change=CheckChange.CHECK_GONE,
             weight=FindingSeverity.SHOWN if told else FindingSeverity.GRAVE,

@@ -160,8 +160,8 @@ def _decide(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedCh
     decided = gates.gates_prove_condition(goal, inquiry.runs, state) and not own_red
     inquiry = replace(inquiry, proof=worth.proof, proved=not own_red and _is_repaired(inquiry, worth))
     if (decided or inquiry.proved) and worth.turned_green and inquiry.stage != TRIAL_STAGE:
-        seconds = state.catalog.settings.seconds
-        return replace(inquiry, stage=TRIAL_STAGE), TryChecks(worth.turned_green, seconds)
+        limit = state.catalog.settings.trial_seconds
+        return replace(inquiry, stage=TRIAL_STAGE), TryChecks(worth.turned_green, limit)
     if decided:
         inquiry = replace(inquiry, stage=GATES_STAGE)  # a person reads it as what decided
         return end_goal(inquiry, GoalStatus.ACHIEVED, describe_gate_results(inquiry, goal))
