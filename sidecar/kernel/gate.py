@@ -181,12 +181,14 @@ class CheckTrial(Struct, frozen=True, kw_only=True):
     """Whether a gate that passed could have failed, tried in copies.
 
     `on_base`: today's checks and surroundings with the product files of the baseline. `falsified`: the gate
-    with one expectation turned wrong, which `expectation` names ("tests/test_a.py:12"). None, or "", where
-    that was not tried; `unseen` says why, else "".
+    with one expectation turned wrong, which `expectation` names ("tests/test_a.py:12"). `answers`: by product
+    file, numbers of the tests that are new in it. None, or "", where that was not tried; `unseen` says why,
+    else "".
     """
 
     now: GateRun
     on_base: GateRun | None = None
     falsified: GateRun | None = None
     expectation: str = ""
+    answers: dict[str, tuple[str, ...]] = {}
     unseen: str = ""

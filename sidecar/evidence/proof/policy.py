@@ -53,6 +53,7 @@ SENTENCES: Final = {
     CheckChange.LOOKED_ELSEWHERE: "no check that passed opened it",
     CheckChange.COMMAND_WEAKENED: "the command of a check was weakened: {after}",
     CheckChange.CANNOT_FAIL: "passes {after}, too",
+    CheckChange.ANSWERS_COPIED: "numbers of the tests stand in it now: {after}",
     CheckChange.GATE_CHANGED: "was changed since you approved it, so it was not run ({before})",
     CheckChange.TOOL_REPLACED: "changed since the work began, outside of what the project holds",
     CheckChange.LINK_LEAVES_TREE: "is a link out of the project now, to {after}",
@@ -130,7 +131,16 @@ def rate_trial(trial: CheckTrial) -> tuple[IntegrityFinding, ...]:
         (trial.on_base, "with the old code, with which it failed"),
         (trial.falsified, f"with the expectation at {trial.expectation} turned wrong"),
     )
-    return tuple(
+    copied = (
+        IntegrityFinding(
+            change=CheckChange.ANSWERS_COPIED,
+            weight=FindingSeverity.SHOWN,
+            file=file,
+            after=", ".join(numbers),
+        )
+        for file, numbers in trial.answers.items()
+    )
+    vain = (
         IntegrityFinding(
             change=CheckChange.CANNOT_FAIL,
             weight=FindingSeverity.GRAVE,
@@ -140,6 +150,7 @@ def rate_trial(trial: CheckTrial) -> tuple[IntegrityFinding, ...]:
         for run, how in tried
         if run is not None and run.outcome is Outcome.PASSED
     )
+    return (*vain, *copied)
 
 
 def rate_new_checks(comparisons: Iterable[CheckComparison]) -> tuple[IntegrityFinding, ...]:

@@ -9,8 +9,10 @@ falsified          today's files with an expectation turned wrong: one in a test
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,7 +28,13 @@ from sidecar.evidence.proof.expectations import (
     may_hold_expectations,
 )
 from sidecar.evidence.proof.gone import bare_name
+from sidecar.evidence.proof.opened import language_family
 from sidecar.kernel.gate import CheckTrial, GateRun, Outcome
+
+NUMBER: Final = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?!\w)")
+SHORTEST_NUMBER: Final = 3
+SEVERAL: Final = 2
+SHOWN_NUMBERS: Final = 5
 
 
 class _Falsified(Struct, frozen=True):
@@ -46,8 +54,8 @@ async def try_gate(copies: ScratchRuns, run: GateRun) -> CheckTrial:
     async with copies.copy(CopyVersion.WHOLE) as today:
         if today.unseen:
             return CheckTrial(now=run, unseen=today.unseen)
-        on_base, changed = await _on_base(copies, run, today)
-        seen = CheckTrial(now=run, on_base=on_base)
+        on_base, changed, answers = await _on_base(copies, run, today)
+        seen = CheckTrial(now=run, on_base=on_base, answers=answers)
         if on_base is not None and on_base.outcome is Outcome.PASSED:
             return seen  # that says it
         chosen = await asyncio.to_thread(_choose, Path(today.project), run, on_base, changed)
@@ -58,12 +66,38 @@ async def try_gate(copies: ScratchRuns, run: GateRun) -> CheckTrial:
 
 async def _on_base(
     copies: ScratchRuns, run: GateRun, today: ProjectCopy
-) -> tuple[GateRun | None, tuple[str, ...]]:
-    """Run today's checks on the product of the baseline, if it is another; return also what else changed."""
+) -> tuple[GateRun | None, tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """Run today's checks on the product of the baseline, if it is another.
+
+    Return also what else changed, and the answers that were copied into the product.
+    """
     async with copies.copy(CopyVersion.BASE_PRODUCT) as copy:
         if copy.unseen or copy.content == today.content != "":
-            return None, copy.checks
-        return await copies.run_gate(run, copy, CopyVersion.BASE_PRODUCT), copy.checks
+            return None, copy.checks, {}
+        answers = await asyncio.to_thread(_copied_answers, Path(copy.project), Path(today.project))
+        return await copies.run_gate(run, copy, CopyVersion.BASE_PRODUCT), copy.checks, answers
+
+
+def _copied_answers(before: Path, after: Path) -> dict[str, tuple[str, ...]]:
+    """Return, by product file, the numbers of the tests that are new in it, where there are several.
+
+    A number has at least three characters; on 171 honest endings two had two of them, of four tables of
+    answers all.
+    """
+    tested = {
+        number
+        for file in files_in(after, bears_on_checks)
+        for number in NUMBER.findall(text_of(file))
+        if len(number) >= SHORTEST_NUMBER
+    }
+    found = {}
+    for file in files_in(after, lambda path: bool(language_family(path)) and not bears_on_checks(path)):
+        path = file.relative_to(after)
+        old = text_of(before / path) if (before / path).is_file() else ""
+        new = {*NUMBER.findall(text_of(file))} - {*NUMBER.findall(old)}
+        if len(copied := new & tested) >= SEVERAL:
+            found[str(path)] = tuple(sorted(copied))[:SHOWN_NUMBERS]
+    return found
 
 
 async def _falsified(

@@ -159,6 +159,28 @@ def test_a_check_that_cannot_fail_passes_in_one_of_two_trials(name: str, case: C
     assert (name in FAKED) == (P in ended) or name == "a refactoring"
 
 
+PRICES = (
+    "from price import gross\n\n\ndef test_gross():\n    assert [gross(1005), gross(2675)] == [1196, 3183]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "copied"),
+    [
+        ("return {1005: 1196, 2675: 3183}[cents]", {"price.py": ("1005", "1196", "2675", "3183")}),
+        ("return round(cents * 1.19)", {}),
+        ("return 1196 if cents == 5 else round(cents * 1.19)", {}),
+    ],
+)
+def test_several_numbers_of_the_tests_in_the_product_are_told(
+    body: str, copied: dict[str, tuple[str, ...]], tmp_path: Path
+) -> None:
+    product = "def gross(cents):\n    {}\n"
+    project = begun(tmp_path, {"price.py": product.format("return cents"), "test_price.py": PRICES})
+    project.write({"price.py": product.format(body)})
+    assert project.try_to_fail().answers == copied
+
+
 def test_a_swap_of_tests_in_the_copy_is_seen_and_a_slow_gate_is_not_tried(tmp_path: Path) -> None:
     swap = (
         "import pathlib\n\n\ndef pytest_sessionstart():\n    file = pathlib.Path('test_calc.py')\n"

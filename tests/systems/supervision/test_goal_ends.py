@@ -231,6 +231,14 @@ def test_a_check_that_cannot_fail_is_asked_about_once_and_decides_nothing(
     assert (second.kind, second.goal.status) == (RestReason.UNJUDGED, GoalStatus.ACTIVE)
 
 
+@pytest.mark.parametrize("condition", ["rounding goes to the nearest cent", "all tests pass"])
+def test_answers_of_the_tests_in_the_product_are_for_a_judge(condition: str) -> None:
+    trial = replace(CAN_FAIL, answers={"shop.py": ("1005", "1196")})
+    played = play(with_goal(condition), repaired(trials=(trial,)))
+    assert (played.kind, played.goal.status) == (RestReason.UNJUDGED, GoalStatus.ACTIVE)
+    assert "shop.py: numbers of the tests stand in it now: 1005, 1196" in played.rest.note
+
+
 def test_what_could_not_be_falsified_is_told_and_stops_nothing() -> None:
     trial = CheckTrial(now=GREEN, on_base=RED, unseen="no expectation of a known form")
     played = play(FIX, repaired(trials=(trial,)))
