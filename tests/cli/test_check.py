@@ -43,8 +43,12 @@ def repairs(session: Transcript, project: Path) -> None:
     session.says("The rate is multiplied now.")
 
 
-def documents(session: Transcript, project: Path) -> None:
+def repairs_and_documents(session: Transcript, project: Path) -> None:
     repairs(session, project)
+    documents(session, project)
+
+
+def documents(session: Transcript, project: Path) -> None:
     session.prompt("Describe total() in README.md.")
     session.calls("Write", "c2", {"file_path": str(project / "README.md")})
     (project / "README.md").write_text("total() adds up prices.\n", encoding="utf-8")
@@ -69,23 +73,31 @@ def has_no_tests(session: Transcript, project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plays", "code", "said"),
+    ("began", "plays", "ended"),
     [
-        (repairs, 0, "✔ nothing speaks against it: `python3 -m unittest discover` passed (2 tests)"),
-        (documents, 0, "✔ nothing speaks against it: the checks pass; what they do not show stays open"),
-        (skips, 1, "✗ not done: test_shop.py: as it was when the work began, it still fails"),
-        (has_no_tests, 2, "? not known: "),
-        (talks, 2, "? not known: "),
+        ("red", repairs, (0, "✔ nothing speaks against it: `python3 -m unittest discover` passed (2 tests)")),
+        ("red", repairs_and_documents, (0, "nobody judged what the goal asks beyond that")),
+        ("green", documents, (0, "it: the checks pass; what they do not show stays open")),
+        ("red", skips, (1, "✗ not done: test_shop.py: as it was when the work began, it still fails")),
+        ("red", has_no_tests, (2, "? not known: ")),
+        ("red", talks, (2, "? not known: ")),
     ],
 )
 def test_a_session_is_judged_as_its_stop_would_have_been_and_nothing_is_kept(
-    project: Path, tmp_path: Path, plays: Callable[[Transcript, Path], None], code: int, said: str
+    project: Path,
+    tmp_path: Path,
+    began: str,
+    plays: Callable[[Transcript, Path], None],
+    ended: tuple[int, str],
 ) -> None:
+    if began == "green":
+        (project / "shop.py").write_text(REPAIRED_SOURCE, encoding="utf-8")
+        commit_all(project, "repair")
     session = Transcript(tmp_path / "s1.jsonl")
     session.line(timestamp=dt.datetime.now(tz=dt.UTC).isoformat(), cwd=str(project))
     plays(session, project)
     done = CliRunner().invoke(check, [str(session.path)])
-    assert (done.exit_code, said in done.output) == (code, True), done.output
+    assert (done.exit_code, ended[1] in done.output) == (ended[0], True), done.output
     assert done.output.startswith(f"claude-code:s1 in {project}, since ")
     assert not user_paths().state.exists()
 
