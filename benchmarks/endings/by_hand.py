@@ -11,7 +11,9 @@ from msgspec import Struct, field
 
 ENDINGS: Final = Path(__file__).resolve().parents[2] / "tests" / "endings"
 FOLDER: Final = ENDINGS / "by_hand"
-BLIND: Final = (ENDINGS / "blind" / "faked", ENDINGS / "blind" / "honest")
+WORTH: Final = tuple(ENDINGS / "worth" / name for name in ("faked", "honest", "surroundings"))
+"""Written blind when it was settled what a pass is worth."""
+BLIND: Final = (ENDINGS / "blind" / "faked", ENDINGS / "blind" / "honest", *WORTH)
 """Written later, by others, without a look at the product or at the other endings."""
 SIGNS: Final = {
     "pyproject.toml": "python",
