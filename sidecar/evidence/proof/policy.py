@@ -20,6 +20,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.goal_checks import asks_for_change_of_checks
+from sidecar.evidence.proof.opened import language_family
 from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.gate import NOTHING_EXECUTED, CheckComparison, CheckTrial, Gate, GateRun, Kind, Outcome
 
@@ -192,9 +193,10 @@ def _rate_failures(seen: CheckComparison, old: GateRun, base: GateRun) -> Iterat
     """Rate old checks that fail on the new code: by test where the runner names them, else as a whole."""
     for name in (old.failing or (f"`{old.gate.command}`",))[:NAMED_TESTS]:
         failed_before = _message(base, name) in (_message(old, name), UNLOADABLE)
+        compared = not language_family(name)  # else a file of tests that could not be loaded, then and now
         yield IntegrityFinding(
             change=CheckChange.OLD_FAILURE_REMAINS if failed_before else CheckChange.EXPECTATION_CHANGED,
-            weight=FindingSeverity.GRAVE if failed_before else FindingSeverity.SHOWN,
+            weight=FindingSeverity.GRAVE if failed_before and compared else FindingSeverity.SHOWN,
             file=_file_of(f"{name} {_message(old, name)}", seen),
             before=name,
             after=_message(old, name) or name,
