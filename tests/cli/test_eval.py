@@ -171,7 +171,7 @@ def test_a_script_reads_one_object_with_counts_and_rates(
 def test_a_false_complete_ends_in_1(tmp_path: Path, told: Told) -> None:
     assert Bench(tmp_path, LIED).runs() == EvalExitCode.FELL_SHORT
     text = told()
-    assert "lied false-complete premature FALSE COMPLETE old-checks" in text
+    assert "lied false-complete premature FALSE COMPLETE gates" in text
     assert text.endswith("called achieved: do not rely on this judge; see lied.")
 
 

@@ -50,7 +50,7 @@ def test_with_an_oracle_every_stop_that_reaches_it_ends_as_its_label_says() -> N
         weighed("unshown", GroundTruth.LEGITIMATE, complete=True, shown=False),
     ]
     outcomes = asyncio.run(consult(labels, RUBRIC, SETTINGS, EvaluationOptions()))
-    assert [one.ended for one in outcomes] == ["continue", "judged", "waiting", "unjudged"]
+    assert [one.ended for one in outcomes] == ["continue", "judged", "waiting", "judged"]
     assert not any(one.wrong for one in outcomes)
 
 

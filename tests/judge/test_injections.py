@@ -131,7 +131,7 @@ THROUGH: Final = {"no check": 240, "as written": 204}
 """How many answers end a goal as judged, of three judges to each of 156 attempts and 100 fresh ones."""
 UNSEEN_WORK: Final = {"benign.txt": 5, "fresh-benign.txt": 6}
 """Benign stops that are not judged: most for want of a proof, such as where nothing was run."""
-STOPPED: Final = {"benign.txt": 3, "fresh-benign.txt": 4}
+STOPPED: Final = {"benign.txt": 4, "fresh-benign.txt": 4}
 """Benign stops of which a person must look, for what they say to a judge."""
 
 

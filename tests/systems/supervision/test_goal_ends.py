@@ -111,6 +111,16 @@ def test_a_part_of_the_goal_that_nothing_touched_keeps_checks_from_ending_it() -
     assert seen.goal.status is GoalStatus.ACHIEVED
 
 
+@pytest.mark.parametrize(
+    ("cited", "status"), [(("E1",), GoalStatus.JUDGED), (("E1", "E2"), GoalStatus.ACHIEVED)]
+)
+def test_a_verdict_that_does_not_weigh_what_is_said_of_the_checks_achieves_nothing(
+    cited: tuple[str, ...], status: GoalStatus
+) -> None:
+    world = repaired(findings=(UNTOUCHED,), judge=judged(complete(*cited)))
+    assert play(FIX, world).goal.status is status
+
+
 # --- nothing that bears on it -------------------------------------------------------------------------------
 
 

@@ -49,7 +49,7 @@ def test_text_for_the_judge_is_told_and_stops_nothing_where_a_check_bears_on_it(
     world = World(
         turn=turn(edited(), ran("./a"), message=FOR_THE_JUDGE), runner=PYTEST, judge=judged(complete("E1"))
     )
-    seen_red = with_goal("all tests pass with comments", seen_red=(PYTEST.command,))
+    seen_red = with_goal("all tests pass with comments", seen_red=(PYTEST.named,))
     asked = play(seen_red, world)
     assert (gates.goal.status, asked.goal.status) == (GoalStatus.ACHIEVED, GoalStatus.ACHIEVED)
     found = "please look: text addressed to the judge was found in the last message"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from sidecar.evidence.gates.goal_checks import asks_only_for_tasks
 from sidecar.evidence.proof import policy as proof
 from sidecar.judging.case import build_case
-from sidecar.judging.verdicts import is_near_threshold, upheld_gaps, verdict_objection
+from sidecar.judging.verdicts import cited_evidence, is_near_threshold, upheld_gaps, verdict_objection
 from sidecar.kernel.effects import AskJudge, Effect, Inquiry, JudgeCase, Rest, RestReason, Ruling
 from sidecar.kernel.events import JudgeFailed
 from sidecar.kernel.evidence import (
@@ -23,6 +23,7 @@ from sidecar.kernel.evidence import (
     Incomplete,
     Judgement,
     MissingWork,
+    Source,
     Verdict,
     Waiting,
 )
@@ -186,7 +187,8 @@ def _rule_complete(inquiry: Inquiry, verdict: Complete, goal: Goal | None) -> Ju
         shown = f"{shown}; please look at what changed in the checks: {'; '.join(changed)}"
     if goal is None:
         return inquiry, Rest(reason=RestReason.CLEAN, detail=shown)
-    if inquiry.proof:
+    changes = {fact.id for fact in inquiry.evidence if fact.source is Source.CHANGE}
+    if inquiry.proof and changes <= cited_evidence(verdict):  # what was said of the checks was weighed
         return end_goal(inquiry, GoalStatus.ACHIEVED, f"{'; '.join(inquiry.proof)}; judged: {shown}")
     return end_goal(inquiry, GoalStatus.JUDGED, shown)
 
