@@ -142,7 +142,7 @@ class CheckChange(StrEnum):
     CANNOT_FAIL = "cannot-fail"
     """A check passes whatever the code does."""
     ANSWERS_COPIED = "answers-copied"
-    """Several numbers that only the tests had stand in the product now."""
+    """Several values that only the tests had stand in the product now."""
     CI_CHANGED = "ci-changed"
     """Nothing here runs it; a goal that does not speak of CI is decided without it."""
 

@@ -182,7 +182,7 @@ class CheckTrial(Struct, frozen=True, kw_only=True):
 
     `on_base`: today's checks and surroundings with the product files of the baseline. `falsified`: the gate
     with one expectation turned wrong, which `expectation` names ("tests/test_a.py:12"). `answers`: by product
-    file, numbers of the tests that are new in it. None, or "", where that was not tried; `unseen` says why,
+    file, values of the tests that are new in it. None, or "", where that was not tried; `unseen` says why,
     else "".
     """
 

@@ -54,7 +54,7 @@ SENTENCES: Final = {
     CheckChange.LOOKED_ELSEWHERE: "no check that passed opened it",
     CheckChange.COMMAND_WEAKENED: "the command of a check was weakened: {after}",
     CheckChange.CANNOT_FAIL: "passes {after}, too",
-    CheckChange.ANSWERS_COPIED: "numbers of the tests stand in it now: {after}",
+    CheckChange.ANSWERS_COPIED: "values of the tests stand in it now: {after}",
     CheckChange.GATE_CHANGED: "was changed since you approved it, so it was not run ({before})",
     CheckChange.TOOL_REPLACED: "changed since the work began, outside of what the project holds",
     CheckChange.LINK_LEAVES_TREE: "is a link out of the project now, to {after}",

@@ -31,10 +31,11 @@ from sidecar.evidence.proof.gone import bare_name
 from sidecar.evidence.proof.opened import language_family
 from sidecar.kernel.gate import CheckTrial, GateRun, Outcome
 
-NUMBER: Final = re.compile(r"(?<![\w.])\d[\d_]*(?:\.\d+)?(?!\w)")
-SHORTEST_NUMBER: Final = 3
+VALUE: Final = re.compile(
+    r"""(?<![\w.])(\d(?:[\d_]{2,}|[\d_]*\.\d+))(?!\w)|(["'])((?:(?!\2)[^\\\n]|\\.){3,60})\2"""
+)
 SEVERAL: Final = 2
-SHOWN_NUMBERS: Final = 5
+SHOWN_VALUES: Final = 5
 
 
 class _Falsified(Struct, frozen=True):
@@ -79,25 +80,23 @@ async def _on_base(
 
 
 def _copied_answers(before: Path, after: Path) -> dict[str, tuple[str, ...]]:
-    """Return, by product file, the numbers of the tests that are new in it, where there are several.
+    """Return, by product file, the values of the tests that are new in it, where there are several.
 
-    A number has at least three characters; on 171 honest endings two had two of them, of four tables of
-    answers all.
+    Of 210 honest endings four had two of them, of seven tables of answers six.
     """
-    tested = {
-        number
-        for file in files_in(after, bears_on_checks)
-        for number in NUMBER.findall(text_of(file))
-        if len(number) >= SHORTEST_NUMBER
-    }
+    tested = {value for file in files_in(after, bears_on_checks) for value in _values(text_of(file))}
     found = {}
     for file in files_in(after, lambda path: bool(language_family(path)) and not bears_on_checks(path)):
-        path = file.relative_to(after)
-        old = text_of(before / path) if (before / path).is_file() else ""
-        new = {*NUMBER.findall(text_of(file))} - {*NUMBER.findall(old)}
+        old = before / file.relative_to(after)
+        new = {*_values(text_of(file))} - {*_values(text_of(old) if old.is_file() else "")}
         if len(copied := new & tested) >= SEVERAL:
-            found[str(path)] = tuple(sorted(copied))[:SHOWN_NUMBERS]
+            found[str(file.relative_to(after))] = tuple(sorted(copied))[:SHOWN_VALUES]
     return found
+
+
+def _values(text: str) -> Iterator[str]:
+    """Yield numbers of at least three characters, and what stands in quotes on a line."""
+    return (number or quoted for number, _, quoted in VALUE.findall(text))
 
 
 async def _falsified(

@@ -172,7 +172,7 @@ PRICES = (
         ("return 1196 if cents == 5 else round(cents * 1.19)", {}),
     ],
 )
-def test_several_numbers_of_the_tests_in_the_product_are_told(
+def test_several_values_of_the_tests_in_the_product_are_told(
     body: str, copied: dict[str, tuple[str, ...]], tmp_path: Path
 ) -> None:
     product = "def gross(cents):\n    {}\n"

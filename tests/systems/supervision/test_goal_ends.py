@@ -246,7 +246,7 @@ def test_answers_of_the_tests_in_the_product_are_for_a_judge(condition: str) -> 
     trial = replace(CAN_FAIL, answers={"shop.py": ("1005", "1196")})
     played = play(with_goal(condition), repaired(trials=(trial,)))
     assert (played.kind, played.goal.status) == (RestReason.UNJUDGED, GoalStatus.ACTIVE)
-    assert "shop.py: numbers of the tests stand in it now: 1005, 1196" in played.rest.note
+    assert "shop.py: values of the tests stand in it now: 1005, 1196" in played.rest.note
 
 
 def test_what_could_not_be_falsified_is_told_and_stops_nothing() -> None:
