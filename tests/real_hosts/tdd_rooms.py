@@ -185,7 +185,7 @@ class Session(Struct, frozen=True):
 
     @property
     def goal(self) -> str:
-        return f"sub works --check '{self.room.language.command}'"
+        return f"all tests pass --check '{self.room.language.command}'"
 
     def sidecar(self) -> int:
         """The process of the sidecar."""

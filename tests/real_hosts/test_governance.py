@@ -47,7 +47,7 @@ WORKER: Final = RequestMatch(tools="some", any=BRIEFED)
 """Requests of a worker: not those for a title."""
 FORM: Final = "requests your input"
 LOCK: Final = re.compile(r"gov-[0-9a-f]+")
-GOAL: Final = "sub works --check 'python -m pytest -q'"
+GOAL: Final = "all tests pass --check 'python -m pytest -q'"
 DONE: Final = PYTHON | MADE
 OWN_WORK: Final = 'toolsets = ["core", "governance"]\n[governance]\nworkers = false\n'
 """Settings by which the agent does each phase's work itself."""

@@ -197,7 +197,7 @@ def test_an_agent_is_refused_repairs_it_completes_the_loop_stops_and_is_judged(
             session.calls("report_completion", files_changed=list(files), summary="sub is there.")
         session.calls("session_end", status="completed")
         session.says("sub is there, and tested.")
-        session.goal("sub works --check 'python -m pytest -q'")
+        session.goal("all tests pass --check 'python -m pytest -q'")
         _, begun, _, refused, _, done, ended = session.told
         for said in ("30 - 13 is 17", "Look up first which Python versions", "call report_completion"):
             assert said in begun
