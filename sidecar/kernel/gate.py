@@ -127,9 +127,9 @@ class GateRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     and passed when it was run again. `moved`: it is not known of which files it is the result, for they
     changed while it ran, or it rests on ignored ones that changed since the work began; `reason` names them.
     `environment` names the Python environment in which it ran, and its program. `unexplained`: files outside
-    the project that it loaded, that changed since the work began, and that no record explains. `opened`:
-    which of the watched files it opened, relative to the project; None where none was watched. `ran` names
-    the tests that ran, where that was asked for and a report tells.
+    the project that it loaded, that changed since the work began, and that no record explains. `idle`: it
+    executed nothing. `opened`: which of the watched files it opened, relative to the project; None where none
+    was watched. `ran` names the tests that ran, where that was asked for and a report tells.
     """
 
     gate: Gate
@@ -150,6 +150,7 @@ class GateRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     moved: bool = False
     environment: str = ""
     unexplained: tuple[str, ...] = ()
+    idle: bool = False
     opened: tuple[str, ...] | None = None
     ran: tuple[str, ...] | None = None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from msgspec import Struct, field
@@ -37,6 +37,7 @@ class GoalWords(Struct, frozen=True, forbid_unknown_fields=True):
     plain: str
     passing: str = field(name="pass")
     done: str
+    tasks: str
     change_of_checks: tuple[str, ...]
     mentions: dict[Kind, str]
     subjects: dict[Kind, str]
@@ -67,7 +68,7 @@ def named_checks(condition: str, gates: Iterable[Gate] = (), checks: Iterable[st
     return _read(condition, known, tuple(sorted({gate.folder for gate in gates if gate.folder})))
 
 
-@cache
+@lru_cache(maxsize=64)
 def _read(condition: str, known: tuple[str, ...], folders: tuple[str, ...]) -> NamedChecks:
     words, rest = _goal_words(), condition
     commands = list[str]()
@@ -88,12 +89,10 @@ def _read(condition: str, known: tuple[str, ...], folders: tuple[str, ...]) -> N
         rest = re.sub(rf"(?<![\w./-]){re.escape(name)}/?(?![\w./-])", " ", rest)
     kinds, rest = _take_kinds(words.mentions, rest)
     more, last = _take_kinds(words.subjects, rest)
-    left = [word for word in (one.strip(".'").lower() for one in WORD.findall(last)) if word]
-    left = [word for word in left if not OPTION.fullmatch(word)]
-    tasks = bool(set(words.done.split()[-2:]).intersection(left))
-    plain = {*words.plain.split(), *words.passing.split(), *(words.done.split() if tasks else ())}
+    left = {one.strip(".'").lower() for one in WORD.findall(last) if not OPTION.fullmatch(one)} - {""}
+    tasks = not {*words.tasks.split()}.isdisjoint(left)
     ends = {*words.passing.split(), *(words.done.split() if tasks else ())}
-    alone = bool(ends.intersection(left)) and plain.issuperset(left)
+    alone = not ends.isdisjoint(left) and left <= {*words.plain.split(), *words.tasks.split(), *ends}
     return NamedChecks(
         kinds=kinds | more if alone else kinds,
         commands=tuple(commands),

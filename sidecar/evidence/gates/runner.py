@@ -156,7 +156,9 @@ async def _run_with_report(blank: GateRun, line: str, place: _RunPlace) -> GateR
         asked, _ = await _run_line(ReportingLine(question), place)
         if asked.exit_code == 0:
             reason = explain_nothing_to_do(blank.gate)
-            return replace(blank, outcome=Outcome.COULD_NOT_RUN, reason=reason, seconds=asked.seconds)
+            return replace(
+                blank, outcome=Outcome.COULD_NOT_RUN, reason=reason, seconds=asked.seconds, idle=True
+            )
     order = await asyncio.to_thread(tools.add_report_flags, line, place.folder, place.scratch)
     files = OpenedFiles(place.watch.keys())
     await asyncio.to_thread(files.begin)
@@ -226,6 +228,7 @@ class ExplainedOutcome(Struct, frozen=True):
 
     outcome: Outcome
     reason: str = ""
+    idle: bool = False
 
 
 def complete_gate_run(
@@ -250,6 +253,7 @@ def complete_gate_run(
         ran=read.report.ran,
         warnings=read.report.warnings,
         reason=ruling.reason,
+        idle=ruling.idle,
     )
 
 
@@ -311,11 +315,12 @@ def _decide_outcome(blank: GateRun, read: FinishedCommand) -> ExplainedOutcome:
     if code is None:
         return ExplainedOutcome(Outcome.COULD_NOT_RUN, read.done.reason)
     if why := read.idle or _why_not_run(code, read) or _why_inconclusive(code, read):
-        return ExplainedOutcome(Outcome.COULD_NOT_RUN, why[:FAILURE_LENGTH])
+        return ExplainedOutcome(Outcome.COULD_NOT_RUN, why[:FAILURE_LENGTH], idle=bool(read.idle))
     if _nothing_executed(blank, read):
         if code == 0 or (read.order.runs_pytest and code == runners.NOTHING_COLLECTED):
             scanner = read.order.request is not None and read.order.request.always
-            return ExplainedOutcome(Outcome.COULD_NOT_RUN if scanner else Outcome.FAILED, NOTHING_EXECUTED)
+            outcome = Outcome.COULD_NOT_RUN if scanner else Outcome.FAILED
+            return ExplainedOutcome(outcome, NOTHING_EXECUTED, idle=True)
     elif code == 0 and blank.gate.least is not None:
         return _coverage_outcome(read.percent, blank.gate.least)
     if code == 0:

@@ -18,7 +18,7 @@ from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import CopyVersion, GateContext, ProjectCopy, Workspace
 from sidecar.evidence.proof.check_files import find_reporting_files, stamp_check_files
 from sidecar.kernel.evidence import FileBaseline
-from sidecar.kernel.gate import NOTHING_EXECUTED, Gate, GateOrigin, GateRun, Kind, Outcome
+from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.platform.files import scratch_folder
 
 MEMORY_SIZE: Final = 256
@@ -113,7 +113,7 @@ class ScratchRuns:
             hear=self._at.hear,
         )
         ended = await _run_watched(gate, place, left)
-        if version in OF_THEN and ended.reason.startswith(NOTHING_EXECUTED) and not ended.executed:
+        if version in OF_THEN and ended.idle:
             other = await asyncio.to_thread(_runner_of_then, gate, place)
             ended = await _run_watched(other, place, left) if other else ended
         if copy.content and ended.outcome is not Outcome.COULD_NOT_RUN:

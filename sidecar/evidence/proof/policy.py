@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from sidecar.evidence.gates.goal_checks import asks_for_change_of_checks
 from sidecar.evidence.proof.opened import language_family
 from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
-from sidecar.kernel.gate import NOTHING_EXECUTED, CheckComparison, CheckTrial, Gate, GateRun, Kind, Outcome
+from sidecar.kernel.gate import CheckComparison, CheckTrial, Gate, GateRun, Kind, Outcome
 
 NAMED: Final = 10
 """Findings that the agent or the user is told of at once."""
@@ -172,8 +172,7 @@ def rate_new_checks(comparisons: Iterable[CheckComparison]) -> tuple[IntegrityFi
 
 def _was_no_check(old: GateRun, base: GateRun) -> bool:
     """Whether there was no test yet when the work began, so that none was weakened."""
-    idle = any(run.reason.startswith(NOTHING_EXECUTED) for run in (old, base))
-    return idle and not old.executed and not base.executed
+    return (old.idle or base.idle) and not old.executed and not base.executed
 
 
 def _why_not_comparable(old: GateRun, base: GateRun | None, copy: GateRun | None) -> str:

@@ -66,10 +66,11 @@ class ProjectStateReader:
         tree = changes.tree or await services.workspace.fingerprint(*at)
         mask = services.secrets.masker(stop.environment)
         names = (*(repository.tags or ()), *(repository.branches or ())) if repository else ()
-        found, edits, untouched = await asyncio.gather(  # seconds for a large change
+        found, edits, untouched, code = await asyncio.gather(  # seconds for a large change
             asyncio.to_thread(_product_findings, changes),
             asyncio.to_thread(_masked_edits, changes, mask),
             asyncio.to_thread(_untouched_parts, goal, changes, catalog, names),
+            asyncio.to_thread(find_product_code, changes.files),
         )
         return ProjectState(
             tree=tree,
@@ -83,7 +84,7 @@ class ProjectStateReader:
             findings=tuple(_mask_finding(finding, mask) for finding in found),
             repository=repository,
             edits=edits,
-            code=tuple(path for path in find_product_code(changes.files) if path == escape_unencodable(path)),
+            code=tuple(path for path in code if path == escape_unencodable(path)),
             untouched=untouched,
             absent=tuple(path for path in missing if _is_surely_absent(path, changed)),
             unchanged=tuple(path for path in followed if repository and _is_surely_unchanged(path, changed)),

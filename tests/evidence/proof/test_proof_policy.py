@@ -24,10 +24,17 @@ FAILED = replace(PASSED, outcome=Outcome.FAILED, failing=(NAME,), failures=(f"{N
 OTHERWISE = replace(FAILED, failures=(f"{NAME}: assert 2 == 1",))
 NAMELESS = replace(PASSED, outcome=Outcome.FAILED, failures=("make: *** Error 1",), executed=None)
 EMPTY = replace(
-    PASSED, outcome=Outcome.FAILED, executed=0, reason=NOTHING_EXECUTED, failures=(NOTHING_EXECUTED,)
+    PASSED,
+    outcome=Outcome.FAILED,
+    executed=0,
+    reason=NOTHING_EXECUTED,
+    idle=True,
+    failures=(NOTHING_EXECUTED,),
 )
 NOT_RUN = replace(PASSED, outcome=Outcome.COULD_NOT_RUN, executed=None, reason="pytest is not installed")
-PRINTED = replace(NOT_RUN, reason=f"{NOTHING_EXECUTED}: `npm test` only prints or prepares: `true`")
+PRINTED = replace(
+    NOT_RUN, idle=True, reason=f"{NOTHING_EXECUTED}: `npm test` only prints or prepares: `true`"
+)
 GRAVE, SHOWN = FindingSeverity.GRAVE, FindingSeverity.SHOWN
 
 

@@ -129,7 +129,7 @@ def test_a_judges_word_alone_ends_as_judged_and_never_as_achieved(runner: Gate |
     played = play(FIX, World(runner=runner, judge=judged(complete("E2"))))
     assert (played.goal.status, played.rest.reason) == (GoalStatus.JUDGED, RestReason.JUDGED)
     assert played.rest.note == (
-        "Supervisor: goal judged done, not proved: no check that ran shows it."
+        "Supervisor: goal judged done, not proved."
         " The condition holds (E2)\n"
         'To go on, type: /supervisor:goal and the condition again with --check "command", to have it proved'
     )

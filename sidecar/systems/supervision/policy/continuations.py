@@ -179,10 +179,7 @@ def _describe_continuation(
 
 GOAL_ENDINGS: dict[GoalStatus, tuple[RestReason, str]] = {
     GoalStatus.ACHIEVED: (RestReason.ACHIEVED, "goal achieved"),
-    GoalStatus.JUDGED: (
-        RestReason.JUDGED,
-        "goal judged done, not proved: no check that ran shows it",
-    ),
+    GoalStatus.JUDGED: (RestReason.JUDGED, "goal judged done, not proved"),
     GoalStatus.COMPLETED: (RestReason.COMPLETED, "session completed"),
     GoalStatus.UNVERIFIED: (RestReason.UNVERIFIED, "goal unverified, please look"),
     GoalStatus.EXHAUSTED: (RestReason.EXHAUSTED, "budget spent, goal not achieved"),

@@ -190,7 +190,8 @@ def _rule_complete(inquiry: Inquiry, verdict: Complete, goal: Goal | None) -> Ju
     changes = {fact.id for fact in inquiry.evidence if fact.source is Source.CHANGE}
     if inquiry.proof and changes <= cited_evidence(verdict):  # what was said of the checks was weighed
         return end_goal(inquiry, GoalStatus.ACHIEVED, f"{'; '.join(inquiry.proof)}; judged: {shown}")
-    return end_goal(inquiry, GoalStatus.JUDGED, shown)
+    unweighed = ("the judge did not weigh what is told of the checks",) if inquiry.proof else ()
+    return end_goal(inquiry, GoalStatus.JUDGED, "; ".join((*inquiry.proof, *unweighed, shown)))
 
 
 def _missing_from_verdict(inquiry: Inquiry, case: JudgeCase, verdict: Incomplete) -> MissingWork:
