@@ -19,8 +19,8 @@ from sidecar.platform.http import FaultError, extract_error_text
 
 FORMS: Final = 3
 """Ways to request a structure: an enforced schema, then any JSON object, then instructions only."""
-FORM_REFUSAL_STATUSES: Final = frozenset((400, 404, 415, 422, 501))
-"""Statuses with which services refuse a form that they do not know."""
+FORM_REFUSAL_STATUSES: Final = frozenset((400, 404, 415, 422, 500, 501))
+"""Statuses with which services refuse a form that they do not know; a passing failure is none."""
 FORM_WORDS: Final = (
     "response_format",
     "json",
@@ -144,6 +144,6 @@ async def ask_in_strictest_form(
             return form, await ask(form)
         except FaultError as fault:
             last = form == forms[-1]
-            if last or fault.status not in FORM_REFUSAL_STATUSES or not refuses(fault.said):
+            if last or fault.passing or fault.status not in FORM_REFUSAL_STATUSES or not refuses(fault.said):
                 raise
     raise ValueError("no form to ask in")

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ssl
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
@@ -247,6 +248,9 @@ def _build_ssl_context(to: ServiceAddress, environment: Mapping[str, str]) -> ss
 
 TRANSIENT_STATUSES: Final = frozenset((408, 409, 429, 500, 502, 503, 504, 529))
 """Statuses after which another try may succeed."""
+FORM_FIELDS: Final = ("response_format", "output_config")
+"""Request fields that ask for a form of the answer. A failure (500) whose text names one is a refusal of that
+form: llama-cpp-python's server answers so where it does not know a value."""
 STATUSES: Final = {
     400: "the model service does not take the request (400)",
     401: "the key was refused (401)",
@@ -291,12 +295,14 @@ def response_fault(status: int, headers: Mapping[str, str], body: bytes, mask: S
         )
     said = one_printable_line(mask(extract_error_text(body)))
     known = STATUSES.get(status, f"the model service failed ({status})")
+    refused = status == HTTPStatus.INTERNAL_SERVER_ERROR and any(name in said for name in FORM_FIELDS)
+    passing = status in TRANSIENT_STATUSES and not refused
     return FaultError(
         f"{known}: {said}" if said else known,
         status=status,
         said=said,
-        passing=status in TRANSIENT_STATUSES,
-        after=parse_retry_after(headers) if status in TRANSIENT_STATUSES else None,
+        passing=passing,
+        after=parse_retry_after(headers) if passing else None,
     )
 
 

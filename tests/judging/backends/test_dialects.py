@@ -122,7 +122,7 @@ class TestForms:
         assert schema_text() in anthropic.model.requests[1].system
         assert (TEXTS / "structure.md").read_text().strip() in anthropic.model.requests[1].system
 
-    @pytest.mark.parametrize("status", [400, 404, 415, 422, 501])
+    @pytest.mark.parametrize("status", [400, 404, 415, 422, 500, 501])
     async def test_an_endpoint_is_asked_in_ever_looser_forms(self, status: int, openai: ServiceWorld) -> None:
         openai.replies(HttpErrorReply(status, message="response_format json_schema is not supported"), 1)
         openai.replies(HttpErrorReply(status, message="'response_format.type' must be 'text'"), 1)
@@ -135,8 +135,11 @@ class TestForms:
         assert all(schema_text() in request.system for request in openai.model.requests[1:])
         assert schema_text() not in openai.model.requests[0].system
 
-    async def test_a_form_that_was_refused_is_not_tried_again(self, openai: ServiceWorld) -> None:
-        openai.replies(HttpErrorReply(400, message="response_format is not supported"), 2)
+    @pytest.mark.parametrize("status", [400, 500])
+    async def test_a_form_that_was_refused_is_not_tried_again(
+        self, status: int, openai: ServiceWorld
+    ) -> None:
+        openai.replies(HttpErrorReply(status, message="response_format is not supported"), 2)
         for _ in range(3):
             openai.says(RIGHT)
         for _ in range(3):
@@ -146,6 +149,12 @@ class TestForms:
             *(True, True),
             *(False, False, False),
         ]
+
+    async def test_a_failure_that_passes_loosens_no_form(self, openai: ServiceWorld) -> None:
+        openai.replies(HttpErrorReply(500, message="out of memory while writing json"), 1)
+        openai.says(RIGHT)
+        assert isinstance(await openai.ask(), JudgeAnswered)
+        assert body(openai.model, 1)["response_format"]["type"] == "json_schema"
 
     async def test_a_complaint_about_something_else_ends_it(self, service: ServiceWorld) -> None:
         service.replies(HttpErrorReply(400, message="your credit is too low"))
