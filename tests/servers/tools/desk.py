@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, Final
@@ -32,6 +33,7 @@ CONDITION: Final = "the parser accepts comments"
 DEFAULT: Final = ("core", "journal")
 
 
+@cache
 def real_words(**more: str) -> Texts:
     return read_texts("loop.md", "tools.md", **more)
 

@@ -59,7 +59,8 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "tdd_refactor": {"test_path": "tests/test_parser.py", "impl_path": "parser.py"},
 }
 """Arguments that fit, of every tool that needs some, in a session with two tasks."""
-TOOLS: Final = tuple(tool.name for tool in Desk().tools)
+OFFERS: Final = Desk().toolbox.all_offers()
+TOOLS: Final = tuple(offer.name for offer in OFFERS)
 HUGE: Final = 1_000_000
 HOSTILE: Final[tuple[Any, ...]] = (
     None, True, 3, -1, 1.5, float("nan"), 10**400, "", "x" * HUGE, "a\x00b\x1b[2J", "\ud800",
@@ -69,8 +70,8 @@ WORDS: Final = 1_200
 """Characters of a refusal; what was sent is never repeated whole."""
 
 
-def offer(desk: Desk, name: str) -> ToolOffer:
-    return next(one for one in desk.toolbox.all_offers() if one.name == name)
+def offer(name: str) -> ToolOffer:
+    return next(one for one in OFFERS if one.name == name)
 
 
 LOOP: Final = {"task": ("task_context", "scope_check", "report_completion", "escalate"),
@@ -120,24 +121,19 @@ def test_the_list_is_short_as_hosts_send_it(
     assert len(msgspec.json.encode(sent)) / BYTES_PER_TOKEN < LIST_LIMIT
 
 
-@pytest.mark.parametrize("name", TOOLS)
-def test_a_tool_is_described_in_a_sentence_or_two(desk: Desk, name: str) -> None:
-    assert 20 < len(offer(desk, name).description) < 250
-    assert "$" not in offer(desk, name).description
-
-
-@pytest.mark.parametrize("name", TOOLS)
-def test_its_schemas_are_schemas_of_objects(desk: Desk, name: str) -> None:
-    for schema in (offer(desk, name).input_schema, offer(desk, name).output_schema):
+@pytest.mark.parametrize("one", OFFERS, ids=TOOLS)
+def test_a_tool_is_described_shortly_and_its_schemas_are_schemas_of_objects(one: ToolOffer) -> None:
+    assert 20 < len(one.description) < 250
+    assert "$" not in one.description
+    for schema in (one.input_schema, one.output_schema):
         Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
 
 
-@pytest.mark.parametrize("name", TOOLS)
-def test_what_it_takes_says_nothing_that_a_model_does_not_need(desk: Desk, name: str) -> None:
-    taken = offer(desk, name).input_schema
-    assert SESSION_ARGUMENT not in taken["properties"]
-    said = str(taken)
+@pytest.mark.parametrize("one", OFFERS, ids=TOOLS)
+def test_what_it_takes_says_nothing_that_a_model_does_not_need(one: ToolOffer) -> None:
+    assert SESSION_ARGUMENT not in one.input_schema["properties"]
+    said = str(one.input_schema)
     for needless in ("$ref", "$defs", "'title'", "additionalProperties", "'required': []", "'default': ''"):
         assert needless not in said
 
@@ -146,27 +142,26 @@ def test_what_it_takes_says_nothing_that_a_model_does_not_need(desk: Desk, name:
 async def test_good_arguments_fit_its_schema_and_what_it_gives_does_too(desk: Desk, name: str) -> None:
     desk = await full(desk, name)
     arguments = GOOD.get(name, {})
-    Draft202012Validator(offer(desk, name).input_schema).validate(arguments | {SESSION_ARGUMENT: KEY.id})
+    Draft202012Validator(offer(name).input_schema).validate(arguments | {SESSION_ARGUMENT: KEY.id})
     if name == "session_complete":
         for task in ("T1", "T2"):
             await desk.ask("task_status", id=task, status="completed")
     answer = await desk.ask(name, **arguments)
-    Draft202012Validator(offer(desk, name).output_schema).validate(as_json(answer.data))
+    Draft202012Validator(offer(name).output_schema).validate(as_json(answer.data))
     assert answer.text.strip()
     assert "$" not in answer.text
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", [one.name for one in OFFERS if one.reads])
 async def test_one_that_only_reads_changes_nothing(desk: Desk, name: str) -> None:
     desk = await full(desk, name)
     before = (desk.journal, desk.fakes.state())
-    if offer(desk, name).reads:
-        await desk.ask(name, **GOOD.get(name, {}))
-        assert offer(desk, name).repeats
+    await desk.ask(name, **GOOD.get(name, {}))
+    assert offer(name).repeats
     assert (desk.journal, desk.fakes.state()) == before
 
 
-@pytest.mark.parametrize("name", [one.name for one in Desk().toolbox.all_offers() if one.repeats])
+@pytest.mark.parametrize("name", [one.name for one in OFFERS if one.repeats])
 async def test_one_that_repeats_changes_nothing_more_the_second_time(desk: Desk, name: str) -> None:
     desk = await full(desk, name)
     if name == "session_complete":
@@ -177,23 +172,22 @@ async def test_one_that_repeats_changes_nothing_more_the_second_time(desk: Desk,
     desk.fakes.clock.advance(10)
     again = await desk.data(name, **GOOD.get(name, {}))
     assert desk.journal == before
-    if offer(desk, name).toolset == "journal":
+    if offer(name).toolset == "journal":
         assert again == first
 
 
 # --- bad input ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", TOOLS)
-async def test_an_unknown_argument_is_named_and_what_it_takes_is_said(desk: Desk, name: str) -> None:
-    said = await desk.refusal(name, **GOOD.get(name, {}), contennt=1)
-    assert "'contennt'" in said
-    assert "It takes: " in said
-    for field in offer(desk, name).input_schema["properties"]:
-        assert field in said
-    long = await desk.refusal(name, **{"x" * HUGE: 1, "\ud800\x1b": 2})
-    assert len(long) < WORDS
-    assert long.replace("…", "").isascii()
+async def test_an_unknown_argument_is_named_and_what_it_takes_is_said(desk: Desk) -> None:
+    for one in OFFERS:
+        said = await desk.refusal(one.name, **GOOD.get(one.name, {}), contennt=1)
+        assert "'contennt'" in said
+        assert "It takes: " in said
+        assert all(field in said for field in one.input_schema["properties"]), said
+        long = await desk.refusal(one.name, **{"x" * HUGE: 1, "\ud800\x1b": 2})
+        assert len(long) < WORDS
+        assert long.replace("…", "").isascii()
 
 
 @pytest.mark.proves("runs and the journal")
@@ -226,79 +220,64 @@ async def test_a_whole_number_may_have_a_fraction_of_zero(desk: Desk, priority: 
     assert "got `float`" in await desk.refusal("task_priority", id="T1", priority=1.5)
 
 
-NEEDING: Final = [
-    (one.name, field) for one in Desk().toolbox.all_offers() for field in one.input_schema.get("required", ())
-]
+async def test_a_missing_argument_is_named(desk: Desk) -> None:
+    for one in OFFERS:
+        for field in one.input_schema.get("required", ()):
+            given = {key: value for key, value in GOOD[one.name].items() if key != field}
+            assert f"`{field}`" in await desk.refusal(one.name, **given), one.name
 
 
-@pytest.mark.parametrize(("name", "field"), NEEDING)
-async def test_a_missing_argument_is_named(desk: Desk, name: str, field: str) -> None:
-    given = {key: value for key, value in GOOD[name].items() if key != field}
-    said = await desk.refusal(name, **given)
-    assert f"`{field}`" in said
-
-
-FIELDS: Final = [
-    (one.name, field) for one in Desk().toolbox.all_offers() for field in one.input_schema["properties"]
-]
-
-
-@pytest.mark.parametrize(("name", "field"), FIELDS)
+@pytest.mark.parametrize("name", [one.name for one in OFFERS if one.input_schema["properties"]])
 async def test_a_hostile_value_is_taken_as_the_schema_says_or_refused_in_few_words(
-    desk: Desk, name: str, field: str
+    desk: Desk, name: str
 ) -> None:
     desk = await full(desk, name)
-    taken = offer(desk, name).input_schema
-    schema, needed = taken["properties"][field], field in taken.get("required", ())
-    for number, value in enumerate(HOSTILE):
-        given = {"session": KEY.id, **GOOD.get(name, {}), field: value}
-        said = await desk.attempt(name, given, Caller())
-        if (value is not None or needed) and not Draft202012Validator(schema).is_valid(value):
-            assert f"The arguments of {name} do not fit" in said, number
-        assert len(said) < WORDS, number
-        assert "\x1b" not in said, number
-        assert "\ud800" not in said, number
+    taken = offer(name).input_schema
+    for field, schema in taken["properties"].items():
+        for number, value in enumerate(HOSTILE):
+            said = await desk.attempt(name, {"session": KEY.id, **GOOD.get(name, {}), field: value}, Caller())
+            needed = value is not None or field in taken.get("required", ())
+            if needed and not Draft202012Validator(schema).is_valid(value):
+                assert f"The arguments of {name} do not fit" in said, (field, number)
+            assert len(said) < WORDS, (field, number)
+            assert not {"\x1b", "\ud800"} & set(said), (field, number)
     assert msgspec.json.encode(desk.journal)
 
 
 # --- whose session it is ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", TOOLS)
 @pytest.mark.parametrize(
     "arguments", [{}, {"session": ""}, {"session": 3}, {"session": None}, {"session": ["s1"]}]
 )
 async def test_a_call_that_names_no_session_is_told_how_it_gets_one(
-    desk: Desk, name: str, arguments: dict[str, Any]
+    desk: Desk, arguments: dict[str, Any]
 ) -> None:
-    said = await desk.refused(name, GOOD.get(name, {}) | arguments, Caller())
-    assert "do not guess" in said
-    assert "supervisor install" in said
+    for name in TOOLS:
+        said = await desk.refused(name, GOOD.get(name, {}) | arguments, Caller())
+        assert "do not guess" in said
+        assert "supervisor install" in said
 
 
-@pytest.mark.parametrize("name", TOOLS)
 @pytest.mark.parametrize(
     "named", ["a\x1bb\n" + "c" * HUGE, "../../etc/passwd", "S1", "s1 ", "\ud800", "s1\x00"]
 )
-async def test_an_unknown_session_is_shown_cut_and_without_control_characters(
-    desk: Desk, name: str, named: str
-) -> None:
-    said = await desk.refused(name, {**GOOD.get(name, {}), "session": named}, Caller())
-    assert "knows no session" in said
-    assert len(said) < WORDS
-    assert "\x1b" not in said
-    assert "\ud800" not in said
+async def test_an_unknown_session_is_shown_cut_and_without_control_characters(desk: Desk, named: str) -> None:
+    for name in TOOLS:
+        said = await desk.refused(name, {**GOOD.get(name, {}), "session": named}, Caller())
+        assert "knows no session" in said
+        assert len(said) < WORDS
+        assert not {"\x1b", "\ud800"} & set(said)
 
 
 @pytest.mark.proves("governed phases")
 @pytest.mark.proves("the loop")
-@pytest.mark.parametrize("name", TOOLS)
-async def test_a_toolset_that_is_off_is_neither_offered_nor_called(desk: Desk, name: str) -> None:
-    toolset = offer(desk, name).toolset
-    desk.on = tuple(one for one in DEFAULT if one != toolset)
-    assert name not in {one.name for one in desk.toolbox.offers()}
-    said = await desk.refusal(name, **GOOD.get(name, {}))
-    assert f"supervisor toolset enable {toolset}" in said
+async def test_a_toolset_that_is_off_is_neither_offered_nor_called(desk: Desk) -> None:
+    for one in OFFERS:
+        desk.on = tuple(other for other in DEFAULT if other != one.toolset)
+        assert one.name not in {other.name for other in desk.toolbox.offers()}
+        said = await desk.refusal(one.name, **GOOD.get(one.name, {}))
+        assert f"supervisor toolset enable {one.toolset}" in said
 
 
 def test_a_tool_without_a_description_is_not_offered(desk: Desk) -> None:
