@@ -160,7 +160,7 @@ BIG = 1 << 20
         ("Makefile", "test: " + "".join(f"t{n} " for n in range(100_000)) + "\n"),
         ("justfile", "test " + "a " * (BIG // 2 - 10)),
         ("Taskfile.yml", "tasks:\n" + " " * (BIG - 10)),
-        ("tox.ini", "[testenv]\ncommands =\n" + " x\n" * (BIG // 4)),
+        ("tox.ini", "[testenv]\ncommands =\n" + (" x" + " y" * 15 + "\n") * (BIG // 33)),
         ("pytest.ini", "[pytest]\ntestpaths =" + " */*/*" * (BIG // 8) + "\n"),
     ],
     ids=lambda value: value[:16] if isinstance(value, str) else None,
