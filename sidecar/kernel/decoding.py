@@ -107,6 +107,22 @@ def _simplify_schema(schema: SchemaObject, defined: SchemaObject) -> SchemaObjec
     return out | ({"description": said} if said else {})
 
 
+ENUMERATION_ERROR: Final = re.compile(r"Invalid enum value .*?(?: - at `\$\.?([^`]*)`)?$", re.DOTALL)
+"""How msgspec words that a value is not one of an enumeration, with the place of it."""
+
+
+def allowed_values(why: str, schema: SchemaObject) -> str:
+    """Return the values that are allowed where an enumeration was not met; "" for any other refusal."""
+    found, defined = ENUMERATION_ERROR.match(why), schema.get("$defs", {})
+    for name in (found[1] or "").split(".") if found else ():
+        field, _, item = name.partition("[")
+        schema = schema.get("properties", {}).get(field, {}) if field else schema
+        schema = schema.get("items", {}) if item else schema
+    either = [defined.get(one.get("$ref", "")[8:], one) for one in (schema, *schema.get("anyOf", ()))]
+    values = ", ".join(str(value) for one in either for value in one.get("enum", ())) if found else ""
+    return f"; allowed: {values}" if values else ""
+
+
 # --- Reads JSON that others wrote ---------------------------------------------------------------------------
 
 
@@ -208,7 +224,8 @@ def _field_fault(values: dict[str, object], field: FieldInfo) -> str:
     try:
         msgspec.convert(values[field.name], field.type)
     except msgspec.ValidationError as error:
-        return str(error).replace("`$", f"`{field.name}")
+        allowed = allowed_values(str(error), msgspec.json.schema(field.type))
+        return str(error).replace("`$", f"`{field.name}") + allowed
     return ""
 
 

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeGuard, TypeVar, get_args, get_origin
 import msgspec
 from msgspec import Struct
 
+from sidecar.kernel.decoding import allowed_values
 from sidecar.platform.files import (
     OWNER_FILE,
     OWNER_FOLDER,
@@ -263,10 +264,15 @@ def _fit_value(
     try:
         return msgspec.convert(value, field.type), []
     except msgspec.ValidationError as error:
-        said = str(error).replace(" | null", "")
-        return msgspec.UNSET, [
-            FieldError(key, f"{said} (got {short_value_repr(value)}); {_fallback_text(field.default)}")
-        ]
+        said = _misfit_text(error, field.type, value)
+        return msgspec.UNSET, [FieldError(key, f"{said}; {_fallback_text(field.default)}")]
+
+
+def _misfit_text(error: msgspec.ValidationError, kind: object, value: object) -> str:
+    """What is wrong with a value: the value itself, and where it must be one of several, which they are."""
+    said = str(error).replace(" | null", "")
+    allowed = allowed_values(said, msgspec.json.schema(kind))
+    return f"{said}{allowed}" if allowed else f"{said} (got {short_value_repr(value)})"
 
 
 def _fit_entries(kind: object, table: dict[str, Any], at: TomlKey) -> tuple[object, list[FieldError]]:
@@ -279,7 +285,7 @@ def _fit_entries(kind: object, table: dict[str, Any], at: TomlKey) -> tuple[obje
             try:
                 entries[name] = msgspec.convert(value, type=kind)
             except msgspec.ValidationError as error:
-                wrongs.append(FieldError(key, f"{error} (got {short_value_repr(value)}); it is ignored"))
+                wrongs.append(FieldError(key, f"{_misfit_text(error, kind, value)}; it is ignored"))
         elif isinstance(value, dict):
             values, wrong = _fit_values(kind, value, key)
             wrongs += wrong

@@ -68,7 +68,7 @@ def test_every_error_is_reported_with_its_field_and_what_is_right_is_in_force(pa
         "5: goal_max_tokens: Expected `int`, got `str` (got 'many'); the default 400000 is in force",
         "7: idle_minutes: Expected `int`, got `bool` (got True); the default 60 is in force",
         "8: gates: Expected `object`, got `int` (got 5); its defaults are in force",
-        "11: judge.backend: Invalid enum value 'gpt' (got 'gpt'); the default 'auto' is in force",
+        "11: judge.backend: Invalid enum value 'gpt'; allowed: anthropic, auto, claude-cli, openai, opencode, rules; the default 'auto' is in force",
         "12: judge.modell: there is no such setting; did you mean judge.model?",
     )
 
@@ -134,7 +134,7 @@ def test_every_error_in_a_gate_is_reported_and_the_rest_of_it_holds(path: Path) 
     assert errors == (
         "4: gate.lint.seconds: Expected `int` >= 1 (got 0); it is ignored",
         "5: gate.lint.comand: there is no such setting; did you mean gate.lint.command?",
-        "6: gate.lint.kind: Invalid enum value 'style' (got 'style'); it is ignored",
+        "6: gate.lint.kind: Invalid enum value 'style'; allowed: build, check, coverage, lint, security, tests, types; it is ignored",
         "7: gate.lint.folder: must be a relative path inside the project (got '/etc'); it is ignored",
         "10: gate.up.folder: must be a relative path inside the project (got 'a/../../b'); it is ignored",
         "12: gate.nan.command: it is empty or holds a NUL; it is ignored",
@@ -295,7 +295,7 @@ def test_rules_prices_and_services_are_read_and_each_error_of_theirs_is_told(pat
     )
     assert settings.price == {"model-a": ModelPrice(input=300, output=1500.5)}
     assert errors == (
-        "4: rules.narration: Invalid enum value 'loud' (got 'loud'); the default 'on' is in force",
+        "4: rules.narration: Invalid enum value 'loud'; allowed: ask, off, on; the default 'on' is in force",
         "10: price.model-b: needs output; it is ignored",
     )
 
@@ -346,7 +346,7 @@ def test_workers_and_named_models_are_read_and_each_error_is_told(path: Path) ->
         "15: models.half: needs both input_cents and output_cents, or neither; it has no price",
         '18: models.twice: its price is that of [price."p/max"] too: name it once; that one is in force',
         "22: models.none: needs model; it is ignored",
-        "23: models.none.tier: Invalid enum value 'tiny' (got 'tiny'); it is ignored",
+        "23: models.none.tier: Invalid enum value 'tiny'; allowed: large, medium, small; it is ignored",
     )
 
 

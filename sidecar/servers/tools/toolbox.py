@@ -12,7 +12,6 @@ Rules of this module:
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Final, TypeVar
@@ -21,6 +20,7 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import Struct
 
+from sidecar.kernel.decoding import allowed_values
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import TOOLSET
@@ -49,8 +49,6 @@ SESSION_ARGUMENT: Final = "session"
 """The argument that hosts' plugins set."""
 VALUE_LENGTH: Final = 2000
 """Maximum length in characters of one value in a refusal."""
-ENUMERATION_ERROR: Final = re.compile(r"Invalid enum value .* - at `\$\.([^`]*)`$", re.DOTALL)
-"""How msgspec words that a value is not one of an enumeration, with the place of it."""
 
 T = TypeVar("T")
 FindSession = Callable[[str, SessionKey | None], Session | None]
@@ -177,7 +175,7 @@ class Toolbox:
             try:
                 return msgspec.convert(given, tool.takes)
             except (msgspec.ValidationError, RecursionError) as error:
-                allowed = _allowed_values(str(error), self._offers[tool.name].input_schema)
+                allowed = allowed_values(str(error), self._offers[tool.name].input_schema)
                 why = clip_printable(str(error), 3 * EXCERPT_LENGTH) + allowed
             except UnicodeError:
                 why = "a text holds half of a character"
@@ -203,17 +201,6 @@ def _fit_value(value: Any, schema: JsonSchema) -> Any:  # noqa: ANN401 - whateve
     if isinstance(value, dict) and "properties" in schema:
         return {name: _fit_value(one, schema["properties"].get(name, {})) for name, one in value.items()}
     return value
-
-
-def _allowed_values(why: str, schema: JsonSchema) -> str:
-    """Return the values that are allowed where an enumeration was not met; "" for any other refusal."""
-    path = ENUMERATION_ERROR.search(why)
-    for name in path[1].split(".") if path else ():
-        field, _, item = name.partition("[")
-        schema = schema.get("properties", {}).get(field, {})
-        schema = schema.get("items", {}) if item else schema
-    values = ", ".join(str(value) for value in schema.get("enum", ())) if path else ""
-    return f"; allowed: {values}" if values else ""
 
 
 def _is_same_or_nested(one: str, other: str) -> bool:

@@ -123,7 +123,11 @@ async def test_a_projects_agent_counts_once_it_is_approved_and_goes_before_the_u
         ("min: 3", "min: 10", ("porter.md: complexity: min 10 is above max 9",)),
         ("[port]", '["**"]', ("porter.md:11: keywords:",)),
         ("format: json", "format: xml", ("porter.md:10: outputs: Invalid enum value 'xml'",)),
-        ("[feature]", "[chore]", ("porter.md:13: task_types: Invalid enum value 'chore'",)),
+        (
+            "[feature]",
+            "[chore]",
+            ("porter.md:13: task_types: Invalid enum value 'chore' - at `task_types[0]`; allowed: ",),
+        ),
         ("can_modify: [", "may_modify: [", ("porter.md:9: scope:", "`may_modify`")),
         (
             "model: large\ncomplexity: {min: 3",
