@@ -16,6 +16,7 @@ from typing import Final
 import click
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import asdict
 from rich.text import Text
 
 from sidecar.cli.link import SESSION_OPTION
@@ -40,6 +41,8 @@ WHY_LENGTH: Final = 200
 SHORT_ID: Final = 8
 """Characters of a session's id in a table; the beginning of an id is enough to name it."""
 NOTHING_FOUND: Final = "no agent has stopped here yet (`--all`: in every folder), or it was forgotten"
+ISO: Final = "%Y-%m-%dT%H:%M:%S%z"
+"""How a spreadsheet reads times."""
 RIGHT_MEANS: Final = "right: after it was sent back, a check that had failed passed, or files changed."
 
 SESSION_ARGUMENT = click.argument("session", default="")
@@ -57,7 +60,7 @@ FORM_OPTIONS: Final = (
 
 
 class HistoryLine(Struct, frozen=True, kw_only=True):
-    """One decision, for a script. `at`: seconds since the epoch; `afterwards`: see FollowUp."""
+    """One decision, for a script. `at`: seconds since the epoch, in CSV a date. `afterwards`: FollowUp."""
 
     at: float
     session: str
@@ -225,7 +228,10 @@ def _print_rows(rows: Sequence[Struct], form: str) -> None:
     if rows:
         writer = csv.writer(paper, lineterminator="\n")
         writer.writerow(rows[0].__struct_fields__)
-        writer.writerows(msgspec.structs.astuple(row) for row in rows)
+        writer.writerows(
+            [local_time(value, ISO) if name == "at" else value for name, value in asdict(row).items()]
+            for row in rows
+        )
     echo(paper.getvalue().removesuffix("\n"))
 
 

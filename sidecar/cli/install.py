@@ -114,7 +114,7 @@ def upgrade(*, print_only: bool) -> None:
 def _announced_runtime() -> Path:
     runtime = _runtime_command()
     echo(f"record {runtime} in {paths.user_paths().runtime}")
-    echo(f"compile the packages that a start imports: {', '.join(installation.COMPILED)}")
+    echo(f"compile the packages that a start imports: {', '.join(installation.compiled_packages())}")
     return runtime
 
 

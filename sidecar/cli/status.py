@@ -90,10 +90,15 @@ def other_sessions(report: SessionReport) -> tuple[str, ...]:
 
 
 def _session_line(one: SessionSummary, at: float) -> str:
-    goal = f"goal {one.status}: {one.condition[:CONDITION_LENGTH]}" if one.condition else "no goal"
-    detail = f" ({one.detail[:CONDITION_LENGTH]})" if one.detail and one.doing != "closed" else ""
+    goal = f"goal {one.status}: {_one_line(one.condition)[:CONDITION_LENGTH]}" if one.condition else "no goal"
+    detail = f" ({_one_line(one.detail)[:CONDITION_LENGTH]})" if one.detail and one.doing != "closed" else ""
     doing = f"{one.doing}{detail}, {describe_age(at - one.since)}"
     return escape_unprintable(f"  {one.host}:{one.session} in {one.project}: {doing}; {goal}")
+
+
+def _one_line(text: str) -> str:
+    """Join the lines of a text; what a terminal would obey stays, to be shown escaped."""
+    return " ".join(text.split())
 
 
 def spending_line(today: Spending) -> str:
@@ -111,6 +116,6 @@ def _decisions_table(story: tuple[RecordEntry, ...]) -> Table:
         why = "; ".join(part for part in (entry.detail, ", ".join(entry.gates), by) if part)
         cells = (when, entry.event, entry.decided, entry.stage, why[:300])
         table.add_row(
-            *(Text(escape_unprintable(cell)) for cell in cells)
+            *(Text(escape_unprintable(_one_line(cell))) for cell in cells)
         )  # Text, not markup: a test's id may look like markup
     return table

@@ -217,6 +217,10 @@ OPTION_EXAMPLES = {
 }
 
 
+BUDGET_OPTIONS = ("retry", "retries", "max-retries", "max-attempts", "max-continuations")
+"""What a person may take for the option of the budget, which has none."""
+
+
 def _refuse_unquoted_words(found: re.Match[str], text: str) -> None:
     """Refuse a command without quotes that words follow: they would become part of the condition."""
     value, words = found["value"] or "", re.split(r"(?:^|\s)--[a-z]", text[found.end() :])[0].strip()
@@ -235,6 +239,11 @@ def _refuse_typos(prose: str) -> None:
     from difflib import get_close_matches  # noqa: PLC0415 - a typed goal needs it, and no other event
 
     for found in UNKNOWN_OPTION_PATTERN.finditer(prose):
+        if get_close_matches(found["name"], BUDGET_OPTIONS, n=1, cutoff=TYPO_SIMILARITY):
+            raise CommandRefusal(
+                f"there is no --{found['name']}. How often the agent may be sent back is another command: "
+                "/supervisor:goal all tests pass, and then /supervisor:retry 3"
+            )
         meant = get_close_matches(found["name"], OPTION_EXAMPLES, n=1, cutoff=TYPO_SIMILARITY)
         if meant:
             raise CommandRefusal(

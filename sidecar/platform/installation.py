@@ -45,15 +45,22 @@ def corpus_folder() -> Path:
     return packaged if packaged.is_dir() else root / "benchmarks" / "judge" / "corpus"
 
 
+def compiled_packages() -> tuple[str, ...]:
+    """Return the packages imported at start-up that are there: some come with an extra."""
+    from importlib.util import find_spec  # noqa: PLC0415 - an install needs it, and not the sidecar
+
+    return tuple(name for name in COMPILED if find_spec(name))
+
+
 def compile_packages() -> tuple[str, ...]:
     """Compile the packages imported at start-up, since some installers do not; return those not compiled."""
     import compileall  # noqa: PLC0415 - an install needs it, and not the sidecar, which asks for a folder
-    import importlib.util  # noqa: PLC0415 - as above
+    from importlib.util import find_spec  # noqa: PLC0415 - as above
 
     failed = []
-    for name in COMPILED:
-        if found := importlib.util.find_spec(name):
-            folder = found.origin and Path(found.origin).parent
-            if not folder or not compileall.compile_dir(folder, quiet=2):
-                failed.append(name)
+    for name in compiled_packages():
+        found = find_spec(name)
+        folder = found and found.origin and Path(found.origin).parent
+        if not folder or not compileall.compile_dir(folder, quiet=2):
+            failed.append(name)
     return tuple(failed)

@@ -19,6 +19,7 @@ from sidecar.kernel.turn import Turn
 from sidecar.platform.paths import user_paths
 from sidecar.rubric.texts import read_texts
 from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.supervision.evaluation import AbsentJudge
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.taskloop.player import LoopPlayer, PlayRequest, Tell
@@ -26,6 +27,7 @@ from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.wiring.headless import build_loop_services, build_workers
 from sidecar.wiring.supervision import build_services
 
+NOT_ASKED: Final = "no model is asked without --ask"
 LOOP_TEXTS: Final = ("tools.md", "loop.md", "loop-shell.md")
 """What workers and people are told by `supervisor loop`."""
 
@@ -70,12 +72,12 @@ def build_check(found: RecordedSession, state: Path, *, ask: bool) -> Services:
     own = build_services(state)
     users = build_services() if ask or user_paths().state.is_dir() else own
     settings, problems = users.configuration.load()
-    judge = settings.judge if ask else replace(settings.judge, backend="rules")  # by which no model is asked
-    settings = replace(settings, judge=judge, keep_stops=True, mode="on")
+    settings = replace(settings, keep_stops=True, mode="on")
     return dataclasses.replace(
         own,
         catalog=users.catalog,
         configuration=FixedSettings(settings, problems),
+        judge=own.judge if ask else AbsentJudge(NOT_ASKED),
         rubrics=users.rubrics,
         spending=users.spending,
         steering=users.steering,

@@ -76,7 +76,7 @@ def has_no_tests(session: Transcript, project: Path) -> None:
     ("began", "plays", "ended"),
     [
         ("red", repairs, (0, "✔ nothing speaks against it: `python3 -m unittest discover` passed (2 tests)")),
-        ("red", repairs_and_documents, (0, "nobody judged what the goal asks beyond that")),
+        ("red", repairs_and_documents, (0, "beyond that (no model is asked without --ask)")),
         ("green", documents, (0, "it: the checks pass; what they do not show stays open")),
         ("red", skips, (1, "✗ not done: test_shop.py: as it was when the work began, it still fails")),
         ("red", has_no_tests, (2, "? not known: ")),

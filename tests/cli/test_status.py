@@ -20,6 +20,7 @@ from support.table import over_table
     [
         ("tests/test_api.py::test_get[/api/users]", "tests/test_api.py::test_get[/api/users]"),
         ("test_f[red-1] failed", "test_f[red-1] failed"),
+        ("goal set: a\nb", "goal set: a b"),
         ("a \x1b[2J title", "a \\x1b[2J title"),
     ],
 )
@@ -70,7 +71,7 @@ def summary(ident: str, doing: str = "resting", **fields: str) -> SessionSummary
 
 
 def test_the_other_sessions_are_listed_without_the_one_shown_and_those_that_are_over() -> None:
-    waits = summary("s2", "waiting", status="active", condition="it works", detail="which \x1bport?")
+    waits = summary("s2", "waiting", status="active", condition="it\nworks", detail="which \x1bport?")
     shown = (summary("s1"), waits, summary("s3", "closed"), summary("s4", "closed", detail="left by /clear"))
     first, second = other_sessions(SessionReport(session="s1", host="claude-code", sessions=shown))
     assert first.startswith("  claude-code:s2 in /p: waiting (which \\x1bport?), ")

@@ -105,7 +105,7 @@ def test_an_exhausted_goal_says_what_is_spent_and_what_is_missing() -> None:
         "Supervisor: budget spent, goal not achieved. "
         "16 of 16 continuations spent\n"
         "Still missing: comments are refused\n"
-        "To go on, type: /supervisor:retry N"
+        "To go on, type: /supervisor:retry 32"
     )
 
 

@@ -53,6 +53,7 @@ REFUSED = {
     "--check make all --max-tokens 5": '/supervisor:goal it works --check "make all"',
     "x --chek make": "there is no --chek. Did you mean --check?",
     "x --max-minute 5": "there is no --max-minute. Did you mean --max-minutes?",
+    "x --retries 3": "and then /supervisor:retry 3",
     "x --max-minutes 0": "--max-minutes takes a whole number of at least 1, not '0'",
     "x --max-minutes -5": "not '-5'",
     "x --max-minutes 1.5": "not '1.5'",

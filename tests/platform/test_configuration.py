@@ -68,7 +68,10 @@ def test_every_error_is_reported_with_its_field_and_what_is_right_is_in_force(pa
         "5: goal_max_tokens: Expected `int`, got `str` (got 'many'); the default 400000 is in force",
         "7: idle_minutes: Expected `int`, got `bool` (got True); the default 60 is in force",
         "8: gates: Expected `object`, got `int` (got 5); its defaults are in force",
-        "11: judge.backend: Invalid enum value 'gpt'; allowed: anthropic, auto, claude-cli, openai, opencode, rules; the default 'auto' is in force",
+        (
+            "11: judge.backend: Invalid enum value 'gpt'; "
+            "allowed: anthropic, auto, claude-cli, openai, opencode, rules; the default 'auto' is in force"
+        ),
         "12: judge.modell: there is no such setting; did you mean judge.model?",
     )
 
@@ -134,7 +137,10 @@ def test_every_error_in_a_gate_is_reported_and_the_rest_of_it_holds(path: Path) 
     assert errors == (
         "4: gate.lint.seconds: Expected `int` >= 1 (got 0); it is ignored",
         "5: gate.lint.comand: there is no such setting; did you mean gate.lint.command?",
-        "6: gate.lint.kind: Invalid enum value 'style'; allowed: build, check, coverage, lint, security, tests, types; it is ignored",
+        (
+            "6: gate.lint.kind: Invalid enum value 'style'; "
+            "allowed: build, check, coverage, lint, security, tests, types; it is ignored"
+        ),
         "7: gate.lint.folder: must be a relative path inside the project (got '/etc'); it is ignored",
         "10: gate.up.folder: must be a relative path inside the project (got 'a/../../b'); it is ignored",
         "12: gate.nan.command: it is empty or holds a NUL; it is ignored",

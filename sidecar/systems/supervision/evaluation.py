@@ -136,15 +136,18 @@ def recorded_outcome(stop: RecordedStop) -> EvaluatedStop:
 
 
 class AbsentJudge:
-    """A `Judge` without answers, so that rules and gates decide alone."""
+    """A `Judge` without answers, so that rules and checks decide alone. `why` says so to a person."""
 
     WHY: ClassVar[str] = "rules alone: nobody is asked"
 
+    def __init__(self, why: str = WHY) -> None:
+        self._why = why
+
     def chosen(self, environment: Environment, settings: Settings) -> ChosenBackend:  # noqa: ARG002 - the port's
-        return ChosenBackend("", self.WHY)
+        return ChosenBackend("", self._why)
 
     async def ask(self, case: JudgeCase, environment: Environment, settings: Settings) -> JudgeFailed:  # noqa: ARG002 - the port's
-        return JudgeFailed(self.WHY)
+        return JudgeFailed(self._why)
 
 
 async def _evaluate_stop(

@@ -315,7 +315,7 @@ class Supervisor:
     def _note_order(self, event: CommandTyped, reply: CommandReply) -> None:
         """Append a command and its answer to the log; cut after masking, which needs a secret whole."""
         mask = self._services.secrets.masker(event.environment)
-        said = "\n".join(reply.lines)
+        said = reply.headline if reply.work else "\n".join(reply.lines)  # what decides is named later
         detail = f"{mask(event.order.text)[:300]} -> {mask(said)}"[:1000]
         decided = "refused" if reply.refused else "done"
         self._note(event, OrderGiven(name=event.order.name, decided=decided, detail=detail), event.origin)

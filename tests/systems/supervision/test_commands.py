@@ -63,6 +63,7 @@ async def test_a_goal_that_the_host_tells_of_twice_is_set_once(fakes: Fakes) -> 
     assert expansion.work
     assert fakes.goal() == goal
     assert fakes.story() == ["command goal: done"]
+    assert fakes.record.read(KEY)[0].detail == "all tests pass -> goal set: all tests pass"
 
 
 @pytest.mark.parametrize("typed", ["", "clear", "x --check"])

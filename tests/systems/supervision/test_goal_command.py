@@ -207,7 +207,7 @@ def test_resuming_an_exhausted_goal_is_refused_with_what_to_type() -> None:
     assert command("resume", before) == (
         before,
         CommandReply(
-            headline="the budget is spent. A greater one makes the goal active again: /supervisor:retry N",
+            headline="the budget is spent. To go on, type: /supervisor:retry 32",
             refused=True,
         ),
     )

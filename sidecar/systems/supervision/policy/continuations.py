@@ -33,6 +33,7 @@ from sidecar.kernel.session import (
 )
 from sidecar.kernel.text import clean_line, counted
 from sidecar.kernel.turn import Turn
+from sidecar.systems.supervision.policy.orders import raising_command
 
 
 def settle_continuation(session: Session, turn: Turn, *, continued: bool) -> tuple[Session, bool]:
@@ -111,7 +112,7 @@ def _rest_if_exhausted(
             GoalStatus.EXHAUSTED,
             f"{spent} spent",
             missing=missing_work.reason,
-            then=_resume_hint(spent),
+            then=raising_command(session, inquiry.settings),
         )
     if how := _stall_reason(session):
         tried = f"{counted(goal.spent.continuations, 'continuation')} tried, {how}"
@@ -124,12 +125,6 @@ def _stall_reason(session: Session) -> str:
     if session.stalls >= STALL_LIMIT:
         return f"nothing moved in the last {session.stalls}"
     return f"no tool call in the last {session.streak}" if session.streak >= IDLE_STREAK_LIMIT else ""
-
-
-def _resume_hint(spent: str) -> str:
-    """Say how to go on: only a spent budget of continuations can be raised, other limits are the goal's."""
-    raised = spent.endswith((" continuation", " continuations"))
-    return "/supervisor:retry N" if raised else "/supervisor:goal and the condition again"
 
 
 def _issue_continuation(

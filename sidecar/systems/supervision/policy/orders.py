@@ -16,7 +16,13 @@ from msgspec.structs import replace
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.goal import ExitCode, Goal, GoalStatus
 from sidecar.kernel.orders import Ancestry, Giver, GoalTerms, Order, Origin, Process
-from sidecar.kernel.session import Session, active_goal, continuation_budget, reached_goal_limit
+from sidecar.kernel.session import (
+    MAX_CONTINUATIONS,
+    Session,
+    active_goal,
+    continuation_budget,
+    reached_goal_limit,
+)
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import clean_line, counted
 
@@ -192,12 +198,19 @@ def _show_status(session: Session, settings: Settings) -> CommandOutcome:
 def _resume_goal(session: Session, settings: Settings) -> CommandOutcome:
     goal = session.goal
     if goal is not None and goal.status is GoalStatus.EXHAUSTED:
-        why = "the budget is spent. A greater one makes the goal active again: /supervisor:retry N"
-        return session, refusal(why)
+        return session, refusal(f"the budget is spent. To go on, type: {raising_command(session, settings)}")
     session = replace(session, stalls=0, streak=0, movement=None)
     return _change_goal_status(
         session, settings, RESUMABLE_STATUSES, GoalStatus.ACTIVE, "goal active again; type a prompt to go on"
     )
+
+
+def raising_command(session: Session, settings: Settings) -> str:
+    """Return what goes on with an exhausted goal: of its limits, only that of continuations can be raised."""
+    more = min(2 * continuation_budget(session, settings), MAX_CONTINUATIONS)
+    goal = session.goal
+    others = goal is None or reached_goal_limit(goal, replace(session, retry=more), settings)
+    return "/supervisor:goal and the condition again" if others else f"/supervisor:retry {more}"
 
 
 PAUSED_WORDS = "goal paused; /supervisor:goal resume goes on"
