@@ -17,6 +17,7 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.evidence.diffs import DOCUMENTATION_FILE, SETTINGS_FILE, TEST_FILE, generated_file_reason
+from sidecar.evidence.gates.origins import Surroundings
 from sidecar.evidence.ports import CopyVersion
 from sidecar.evidence.proof.expectations import expectation_at, find_places, may_hold_expectations
 from sidecar.evidence.proof.opened import language_family
@@ -51,7 +52,8 @@ class CheckFiles(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     known = load_data("check_files", CheckFiles)
-    settings = (f"(^|/){pattern}" for pattern in settings_patterns())
+    above = (f"{re.escape(name)}$" for name in load_data("surroundings", Surroundings).above)
+    settings = (f"(^|/){pattern}" for pattern in (*settings_patterns(), *above))
     return (
         re.compile("|".join((*known.folders, *known.names, known.shadows, *settings))),
         re.compile(known.code, re.IGNORECASE),

@@ -24,12 +24,12 @@ pytest.ini setup.cfg tox.ini package.json tsconfig.build.json jest.config.cjs vi
 .mocharc.json .eslintrc.js eslint.config.mjs go.mod Makefile make/rules.mk Cargo.toml pom.xml
 phpunit.xml.dist mix.exs Gemfile .coveragerc .github/workflows/ci.yml run-tests.sh scripts/test.js
 sitecustomize.py extra.pth pytest.py unittest/__init__.py .env src/test/java/ATest.java App.csproj
-build.rs ty.toml .oxlintrc.json pylintrc psalm.xml.dist
+build.rs ty.toml .oxlintrc.json pylintrc psalm.xml.dist .cargo/config.toml sub/go.work .rspec
 """.split()  # noqa: SIM905 - a table reads better
 CODE = """
 shop.py src/a.js lib/latest.ts contest.py src/protest.go attest.rs checkout.py detests.py
 specification.py index.html README.md rotate.sh settings.py src/testing.md environment.ts package.py
-test_helpers.go
+test_helpers.go src/config.toml cargo/config
 """.split()  # noqa: SIM905 - a table reads better
 
 
