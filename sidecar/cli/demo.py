@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import sys
 import tempfile
@@ -23,8 +24,9 @@ from sidecar.cli.demo_agent import (
 )
 from sidecar.cli.printing import echo
 from sidecar.cli.screen import Screen
+from sidecar.platform.git import GET_GIT
 from sidecar.platform.installation import plugin_root
-from sidecar.platform.processes import run_process
+from sidecar.platform.processes import find_program, run_process
 
 WEB_FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 COLUMNS = 100
@@ -91,6 +93,8 @@ def demo(svg: str | None) -> None:
     """
     if svg and not Path(svg).absolute().parent.is_dir():
         raise click.BadParameter(f"there is no folder {Path(svg).absolute().parent}", param_hint="--svg")
+    if not find_program("git", os.environ, str(Path.cwd())):
+        raise click.ClickException(f"the demo needs git, which is not on PATH\n  - {GET_GIT}")
     story = DemoStory(record=svg is not None)
     achieved = asyncio.run(_play_in_temp_folder(story))
     story.tell("achieved" if achieved else "failed")

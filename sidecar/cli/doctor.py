@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import platform
 import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,8 +36,12 @@ from sidecar.kernel.events import NO_RUBRIC, JudgeAnswered
 from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
 from sidecar.platform.client import SIDECAR_SOCKET_FILE, STOP_ADVICE, SidecarError
 from sidecar.platform.configuration import ConfigurationFile
+from sidecar.platform.event_log import LOG_FILE, lost_logs
+from sidecar.platform.files import BLOCK
+from sidecar.platform.git import GET_GIT
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import unblocking_command, user_paths
+from sidecar.platform.processes import find_program
 from sidecar.platform.rpc import HelloAnswer
 from sidecar.systems.supervision.messages import MessageFiles
 from sidecar.systems.supervision.people import SessionReport, SessionSelector
@@ -77,13 +81,13 @@ async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
     all else works: without our hooks, the host would send the probe to its model.
     """
     broken: list[bool] = []
-    for check in (_check_runtime, _check_state, _check_sidecar, _check_sidecar_report):
+    for check in (_check_runtime, check_git, check_state, _check_sidecar, _check_sidecar_report):
         try:
             found = await check()
         except OSError as trouble:
-            found = [_unusable_path_error(trouble)]
+            found = [unusable_path_error(trouble)]
         broken.append(report.add(found))
-        if broken[-1] and check is not _check_runtime:
+        if broken[-1] and check not in (_check_runtime, check_git):
             break  # what follows would fail for the same reason
     hosts = await examine_hosts()
     begun = not any(broken)
@@ -96,10 +100,11 @@ async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
     return int(any(broken))
 
 
-def _unusable_path_error(trouble: OSError) -> DoctorFinding:
+def unusable_path_error(trouble: OSError) -> DoctorFinding:
+    """Return the finding of a path that cannot be used."""
     place = trouble.filename or user_paths().state
     return error_finding(
-        f"{place} cannot be used: {trouble.strerror or trouble}", unblocking_command(Path(place))
+        f"{place} cannot be used: {trouble.strerror or trouble}", unblocking_command(Path(place), trouble)
     )
 
 
@@ -165,12 +170,22 @@ async def _check_runtime() -> list[DoctorFinding]:
     return [found]
 
 
-async def _check_state() -> list[DoctorFinding]:
+async def check_state() -> list[DoctorFinding]:
+    """Check that the state can be written, and name what of it was lost. Raises OSError."""
     paths = user_paths()
     paths.prepare()
-    if not os.access(paths.state, os.W_OK):
-        raise PermissionError(errno.EACCES, "it cannot be written to", str(paths.state))
-    return [ok_finding(f"state folder {paths.state}")]
+    with tempfile.TemporaryFile(dir=paths.state) as tried:  # shows a full disk, which permissions do not
+        tried.write(bytes(BLOCK))
+    forget = f"rm {shlex.quote(str(paths.state))}/{LOG_FILE}.*"
+    lost = (warning_finding(line, forget) for line in lost_logs(paths.state))
+    return [ok_finding(f"state folder {paths.state}"), *lost]
+
+
+async def check_git() -> list[DoctorFinding]:
+    """Check that git is there, without which nothing tells what changed."""
+    if found := find_program("git", os.environ, str(Path.cwd())):
+        return [ok_finding(f"git {found}")]
+    return [error_finding("git is not on PATH: what changed is not known, so checks decide no goal", GET_GIT)]
 
 
 async def _check_sidecar() -> list[DoctorFinding]:
@@ -212,7 +227,7 @@ async def _check_sidecar_report() -> list[DoctorFinding]:
     texts = MessageFiles(plugin_root() / "rubric")
     lines += [warning_finding(trouble, "mend that file") for trouble in (*report.troubles, *texts.problems())]
     lines += [
-        warning_finding(f"set aside: {why}", "nothing: the session went on without it")
+        warning_finding(f"set aside, and lost to its session: {why}", "/supervisor:goal and the condition")
         for why in report.set_aside
     ]
     rubric = ok_finding(f"rubric in force: {report.rubric}")
@@ -260,7 +275,7 @@ async def examine_hosts() -> list[HostFindings]:
         if doctor_hosts.find_opencode() or doctor_hosts.installed_plugin_files():
             found.append(await doctor_hosts.examine_opencode(needed=not any(host.probe for host in found)))
     except OSError as trouble:
-        found.append(HostFindings((_unusable_path_error(trouble),)))
+        found.append(HostFindings((unusable_path_error(trouble),)))
     get = f"{doctor_hosts.GET_CLAUDE}, or: {doctor_hosts.GET_OPENCODE}"
     return found or [HostFindings((warning_finding("neither Claude Code nor OpenCode is on PATH", get),))]
 

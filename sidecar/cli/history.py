@@ -25,7 +25,7 @@ from sidecar.cli.screen import Screen, new_table
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.text import clean_line, escape_unprintable
 from sidecar.platform.client import SidecarClient
-from sidecar.platform.event_log import EventLogFile
+from sidecar.platform.event_log import EventLogFile, lost_logs
 from sidecar.platform.log_readings import DAY_S, StopHistory
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
@@ -248,7 +248,7 @@ def _found(log: EventLogFile, session: str, days: int | None, *, everywhere: boo
         raise click.ClickException(
             f"no stop of {session} is known. `supervisor history --all` names the sessions"
             if session
-            else NOTHING_FOUND
+            else "\n  - ".join((NOTHING_FOUND, *lost_logs(user_paths().state)))
         )
     return found
 

@@ -198,7 +198,7 @@ class SidecarClient:
         except OSError as error:
             raise SidecarError(
                 f"{error.filename or self._paths.state} cannot be used: {error.strerror or error}",
-                unblocking_command(Path(error.filename or self._paths.state)),
+                unblocking_command(Path(error.filename or self._paths.state), error),
             ) from error
         starter = installation.plugin_root() / "hooks" / "cold.py"
         ended = asyncio.run(

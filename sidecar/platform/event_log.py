@@ -37,7 +37,7 @@ from sidecar.kernel.log import (
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings
 from sidecar.platform.data import decode_json
-from sidecar.platform.files import FileFault, ensure_folder, exclusively, set_aside
+from sidecar.platform.files import FileFault, ensure_folder, exclusively, list_set_aside, set_aside
 from sidecar.platform.state import LOOK, BrokenStateError, Incidents
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ NO_AUDIT: Final = f"kind != '{AUDIT_KIND}'"
 TOO_OLD: Final = f"position < ? AND {NO_AUDIT}"
 AUDIT_BYTES: Final = f"SELECT TOTAL(LENGTH(data)) FROM events WHERE kind = '{AUDIT_KIND}'"  # noqa: S608 - no text of others
 ENDS: Final = "SELECT (SELECT MIN(position) FROM events), (SELECT MAX(position) FROM events)"
+LOST_WITH_LOG: Final = "what it told of stops, tasks and cost is gone; goals and approvals are kept"
+LOOK_HERE: Final = "Type in a shell: supervisor doctor"
 BUSY_S: Final = 5.0
 """Seconds to wait for another process that writes."""
 COMPRESSED_FROM: Final = 2048
@@ -103,6 +105,11 @@ log = logging.getLogger(__name__)
 
 Identity = tuple[int, int]
 """Device and number of a file."""
+
+
+def lost_logs(state: Path) -> tuple[str, ...]:
+    """Return a line for each log that was set aside and is still there. Raises OSError."""
+    return tuple(f"{one}: set aside, {LOST_WITH_LOG}" for one in list_set_aside(state, Path(LOG_FILE).stem))
 
 
 class LogFileError(OSError):
@@ -330,7 +337,7 @@ class EventLogFile:
             self._watched.clear()
             if self._incidents is not None:
                 said = f"its log could not be used ({unusable}). It was set aside as {aside.name}"
-                self._incidents.report(f"Supervisor: {said}, and a new one is begun.")
+                self._incidents.report(f"Supervisor: {said}: {LOST_WITH_LOG}. {LOOK_HERE}")
 
     # --- deleting ---------------------------------------------------------------------------------------
 

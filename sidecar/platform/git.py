@@ -13,6 +13,8 @@ from msgspec import Struct
 from sidecar.platform import processes
 from sidecar.platform.processes import ProcessResult
 
+GET_GIT: Final = "apt-get install git (or what installs programs here)"
+"""What to type where there is none."""
 GIT_CALL_S: Final = 30.0
 """Timeout of one call in seconds."""
 GIT_OUTPUT_LIMIT: Final = 64 << 20

@@ -6,6 +6,7 @@ compares them.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shlex
@@ -45,6 +46,7 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
   bootstrap.lock held while /supervisor:install makes a runtime
   runtime        the `supervisor` command that hosts start, as an install recorded it
 """
+FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)
 PATH_LIMIT: Final = 4096
 """Maximum size in bytes of the file that names the runtime."""
 
@@ -103,10 +105,12 @@ class Paths(Struct, frozen=True):
         self.runtime.unlink(missing_ok=True)
 
 
-def unblocking_command(place: Path) -> str:
+def unblocking_command(place: Path, error: OSError) -> str:
     """What to type where a folder of ours cannot be made or written to."""
     there = next(one for one in (place, *place.parents) if os.path.lexists(one))
     name = shlex.quote(str(there))
+    if error.errno in FULL_DISK:
+        return f"df -h {name} (make room on this disk)"
     if not there.is_dir():
         return f"mv {name} {shlex.quote(f'{there}.aside')}"
     if there.stat().st_uid == os.getuid() and not os.statvfs(there).f_flag & os.ST_RDONLY:

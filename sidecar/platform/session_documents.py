@@ -74,12 +74,16 @@ K = TypeVar("K", bound=KeyedDocument)
 
 
 class DocumentForm(Struct, Generic[K], frozen=True, kw_only=True):
-    """A kind of document: `<host>-<id><infix>.json`, at most `limit` bytes, called `name` in messages."""
+    """A kind of document: `<host>-<id><infix>.json`, at most `limit` bytes, called `name` in messages.
+
+    `again`: what a person types where one is lost.
+    """
 
     holds: type[K]
     name: str
     infix: str
     limit: int
+    again: str = LOOK
 
 
 class _Version(Struct, frozen=True):
@@ -148,7 +152,8 @@ class SessionDocuments(Generic[K]):
                     if (written := self._written.get(stem)) is not None:
                         return self._restore(key, stem, written, str(aside))
                     self._chain(stem).end()
-                    self._report(f"{aside}. It was set aside, and nothing of it is in force. {LOOK}", key)
+                    lost = f"{aside}. It was set aside, and nothing of it is in force"
+                    self._report(f"{lost}. {self._form.again}", key)
                     return None, NO_DIGEST
                 found = now  # the writing process wrote between our reads of document and chain
 

@@ -27,7 +27,8 @@ from sidecar.platform.state import Incidents
 
 STATE_LIMIT: Final = 1024 * 1024
 """Maximum size of one document in bytes; a usual one has less than 10,000."""
-STATE_FORM: Final = DocumentForm(holds=Session, name="state", infix="", limit=STATE_LIMIT)
+SET_AGAIN: Final = "To set its goal again, type: /supervisor:goal and the condition"
+STATE_FORM: Final = DocumentForm(holds=Session, name="state", infix="", limit=STATE_LIMIT, again=SET_AGAIN)
 
 
 class _Seen(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -16,6 +17,8 @@ from sidecar.hosts.claude_code import plugin
 from sidecar.hosts.claude_code.plugin import user_settings_file
 from sidecar.kernel.events import JudgeFailed
 from sidecar.platform import installation
+from sidecar.platform.event_log import LOG_FILE
+from sidecar.platform.git import GET_GIT
 from sidecar.platform.paths import user_paths
 from support.cases import complete
 from support.scripted_ports import ScriptedJudge
@@ -101,6 +104,29 @@ async def errors() -> list[str]:
 
 async def warnings() -> dict[str, str]:
     return {line.what: line.remedy for line in await found() if line.level is FindingLevel.WARNING}
+
+
+# --- this machine -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("here")
+async def test_a_lost_log_a_full_disk_and_a_missing_git_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    user_paths().prepare()
+    (user_paths().state / f"{LOG_FILE}.corrupt-1").touch()
+    (_, lost) = await doctor.check_state()
+    assert "what it told of stops, tasks and cost is gone" in lost.what
+    assert lost.remedy == f"rm {user_paths().state}/{LOG_FILE}.*"
+    monkeypatch.setattr(doctor, "find_program", lambda *_: "")
+    (git,) = await doctor.check_git()
+    assert (git.level, git.remedy) == (FindingLevel.ERROR, GET_GIT)
+
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    with pytest.raises(OSError, match="No space") as told:
+        await doctor.check_state()
+    assert doctor.unusable_path_error(told.value).remedy.startswith("df -h ")
 
 
 # --- which hosts --------------------------------------------------------------------------------------------

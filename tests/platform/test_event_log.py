@@ -22,7 +22,7 @@ from sidecar.kernel.log import (
 )
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings, Mode
-from sidecar.platform.event_log import DATA_LIMIT, LOG_FILE, EventLogFile
+from sidecar.platform.event_log import DATA_LIMIT, LOG_FILE, EventLogFile, lost_logs
 from sidecar.platform.log_readings import DailySpending
 from sidecar.platform.state import Incidents
 from support.disks import files_of_at_most
@@ -132,7 +132,8 @@ def test_a_damaged_log_is_set_aside_with_its_reason_and_a_new_one_begins(
     assert aside.name == f"{LOG_FILE}.{fault}-1.why"
     (told,) = incidents.take(KEY)
     assert told.startswith("Supervisor: its log could not be used (")
-    assert told.endswith(f"It was set aside as {LOG_FILE}.{fault}-1, and a new one is begun.")
+    assert f"It was set aside as {LOG_FILE}.{fault}-1: what it told of stops, tasks and cost is gone" in told
+    assert len(lost_logs(tmp_path)) == 1
     assert incidents.take(KEY) == ()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import stat
 from pathlib import Path
 
@@ -32,12 +33,13 @@ def test_without_an_absolute_path_in_xdg_they_are_in_the_home(
 
 def test_what_to_type_where_the_state_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a file").touch()
-    assert (
-        unblocking_command(tmp_path / "a file" / "x") == f"mv '{tmp_path}/a file' '{tmp_path}/a file.aside'"
-    )
-    assert unblocking_command(tmp_path / "x" / "y") == f"chmod u+rwx {tmp_path}"
+    denied, full = PermissionError(errno.EACCES, "denied"), OSError(errno.ENOSPC, "full")
+    aside = f"mv '{tmp_path}/a file' '{tmp_path}/a file.aside'"
+    assert unblocking_command(tmp_path / "a file" / "x", denied) == aside
+    assert unblocking_command(tmp_path / "x" / "y", denied) == f"chmod u+rwx {tmp_path}"
+    assert unblocking_command(tmp_path / "x" / "y", full).startswith(f"df -h {tmp_path} ")
     monkeypatch.setattr("os.getuid", lambda: -1)  # somebody else's
-    assert unblocking_command(tmp_path / "x").startswith('export XDG_STATE_HOME="$(mktemp -d)"')
+    assert unblocking_command(tmp_path / "x", denied).startswith('export XDG_STATE_HOME="$(mktemp -d)"')
 
 
 def test_nothing_is_made_before_it_is_needed() -> None:

@@ -83,7 +83,8 @@ def test_what_was_harmed_while_no_process_lived_is_set_aside_and_told(tmp_path: 
     assert UnversionedFiles(tmp_path, incidents).load(KEY) is None
     (told,) = incidents.take(KEY)
     assert told.endswith(
-        "It was set aside, and nothing of it is in force. Type in a shell: supervisor events"
+        "It was set aside, and nothing of it is in force. "
+        "To set its goal again, type: /supervisor:goal and the condition"
     )
     assert len(reasons(tmp_path)) == 1
 

@@ -107,6 +107,8 @@ def test_a_judge_that_cannot_be_reached_leaves_the_goal_active_and_says_so() -> 
         "Supervisor: this stop was not judged: no backend can be reached. The goal stays active.\n"
         "Type: supervisor doctor"
     )
+    blind = play(with_goal(), World(judge=UNREACHABLE, unseen="there is no git program"))
+    assert "what changed is not known (there is no git program), so" in blind.rest.note
 
 
 def test_a_failed_command_of_the_agent_is_no_evidence_that_the_goal_holds() -> None:

@@ -86,6 +86,8 @@ def _go_on_or_rest(inquiry: Inquiry, why: str, at: float, remedy: str = EXPLAIN)
     if inquiry.proved:  # a judge could have objected, and was not needed
         shown = f"{'; '.join(inquiry.proof)}; nobody judged what the goal asks beyond that ({why})"
         return end_goal(replace(inquiry, case=None, stage=GATES_STAGE), GoalStatus.ACHIEVED, shown)
+    if unseen := inquiry.project_state.unseen:
+        why = f"what changed is not known ({unseen}), so checks decide nothing, and {why}"
     if inquiry.suspicion and active_goal(inquiry.session) and (missing_work := gate_failures(inquiry)):
         return send_agent_back(replace(inquiry, stage=GATES_STAGE), missing_work, at)
     return rest_unjudged(inquiry, why, remedy)
