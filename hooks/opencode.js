@@ -518,8 +518,11 @@ async function tell(place, id, event, limits) {
     keep(own.met, id)
     try {
       void sweep(place, id).catch(() => {})
-      const greeting = await ask({ type: "session.start", session, fresh: own.born.has(id) }, limits)
-      if (greeting.notice) say(place, greeting.notice)
+      const fresh = own.born.has(id)
+      const greeting = await ask({ type: "session.start", session, fresh, run: RUN }, limits)
+      // A terminal that goes from its first screen to a new session loses what is shown meanwhile; a command answers.
+      if (greeting.notice && !fresh) say(place, greeting.notice)
+      else if (greeting.notice && event.type === "prompt") setTimeout(() => toast(place, greeting.notice), 2000).unref()
     } catch (error) {
       own.met.delete(id)
       throw error

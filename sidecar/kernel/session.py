@@ -59,8 +59,10 @@ class Session(Struct, frozen=True, kw_only=True):
     the agent was last set to work, None while it rests. `host_process` is the host's process id, 0 for
     unknown. `waited_for` are the ids of background tasks for which a stop was already deferred. `judged` is
     the host's id of the message judged last. `notified_limit` is the day on which the user was notified
-    that judging reached its limit. `revision` counts the saves; a state is saved only over the revision that
-    it was loaded with. `ended` is the host's word for why it closed the session, "" while it is open.
+    that judging reached its limit. `notified_plan`: the user was told, since the goal was set, that nothing
+    is judged in plan mode; `notified_idle`: since the last prompt, that the goal is not enforced. `revision`
+    counts the saves; a state is saved only over the revision that it was loaded with. `ended` is the host's
+    word for why it closed the session, "" while it is open.
     """
 
     key: SessionKey
@@ -77,6 +79,8 @@ class Session(Struct, frozen=True, kw_only=True):
     waited_for: tuple[str, ...] = ()
     notified_native: bool = field(default=False, name="told_native")
     notified_limit: str = field(default="", name="told_limit")
+    notified_plan: bool = False
+    notified_idle: bool = False
     counted_to: int = 0
     active_since: float | None = None
     host_process: int = 0

@@ -196,5 +196,6 @@ def test_without_a_goal_the_agent_is_sent_back_that_often_and_then_rests_unasked
         assert (played.session.pending is None) == (count == budget)
         before = played.session
     assert played.rest.reason is RestReason.UNASKED_SPENT
-    assert played.rest.note == "Supervisor: files: M a.py; checks: pytest exit 1"
+    left = f"Supervisor: sent back {budget}/{budget}, and rests. Still missing: you say “All tests pass.”: "
+    assert played.rest.note == f"{left}the last test run of this turn failed with exit code 1: pytest"
     assert played.session.unasked == budget

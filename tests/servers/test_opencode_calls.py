@@ -156,7 +156,7 @@ async def test_a_goal_is_judged_by_the_hosts_own_model_and_the_agent_is_sent_bac
 ) -> None:
     plugin = await plugin_of(bench, "one")
     plugin.host.says(MORE)
-    assert await plugin.tells("session.start", fresh=True) == {}
+    assert "Supervisor: on." in (await plugin.tells("session.start", fresh=True))["notice"]
     typed = await plugin.tells("command", name="goal", arguments='"the parser accepts comments"')
     assert (typed["work"], fakes.goal(SessionKey("opencode", "ses_one")).condition) == (
         True,

@@ -53,10 +53,11 @@ BY_WORD = {
     "pause": {(GoalStatus.ACTIVE, GoalStatus.PAUSED)},
     "resume": {
         (status, GoalStatus.ACTIVE)
-        for status in (GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED)
+        for status in (GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED, GoalStatus.EXHAUSTED)
     },
     "status": Moves(),
 }
+BY_PROMPT = {(status, GoalStatus.ACTIVE) for status in (GoalStatus.STALLED, GoalStatus.EXHAUSTED)}
 BY_RETRY = {(GoalStatus.EXHAUSTED, GoalStatus.ACTIVE)}
 BY_HOST_RESUME_PAUSED = {(GoalStatus.ACTIVE, GoalStatus.PAUSED)}
 

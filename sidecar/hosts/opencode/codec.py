@@ -75,9 +75,13 @@ class PluginEventBase(Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class SessionStartEvent(PluginEventBase, frozen=True, kw_only=True, tag="session.start"):
-    """The plugin saw the session for the first time. `fresh`: it began in this process of the host."""
+    """The plugin saw the session for the first time. `fresh`: it began in this process of the host.
+
+    `run`: the host ends with it.
+    """
 
     fresh: bool = False
+    run: bool = False
 
 
 class PartFlags(Struct, frozen=True):
@@ -216,7 +220,7 @@ def _convert_event(event: PluginEvent, common: _CommonFields) -> AnyHostEvent:
     match event:
         case SessionStartEvent():
             origin = SessionOrigin.STARTUP if event.fresh else SessionOrigin.RESUME
-            told: AnyHostEvent = SessionStarted(**common, origin=origin)
+            told: AnyHostEvent = SessionStarted(**common, origin=origin, headless=event.run)
         case PromptEvent():
             human = any(not part.synthetic and not part.ignored for part in event.parts)
             read_only = None if event.agent is None else event.agent == READ_ONLY

@@ -44,7 +44,7 @@ def find_unread_wait(look: TurnFacts) -> LegitimateStop | None:
     """Return the sign that the agent may wait for the user: never certain, none where nobody saw the turn."""
     if not look.turn.readable:
         return None
-    if look.worked and not (look.blocked or look.given_up) and "?" not in look.message.end:
+    if not (look.blocked or look.given_up) and "?" not in look.message.end:
         return None
     return LegitimateStop(kind=UNREAD, why="it may wait for the user, in a language not read", certain=False)
 

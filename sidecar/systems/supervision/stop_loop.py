@@ -66,7 +66,7 @@ QUEUE_POLL_SECONDS = 1.0
 STATELESS_REASONS = frozenset(
     {RestReason.OURS, RestReason.SUBAGENT, RestReason.OFF, RestReason.PAUSED, RestReason.PLAN_MODE}
 )
-"""Reasons of stops that do not change the session's state."""
+"""Reasons of stops that change nothing of the session's state but what the person was told."""
 
 SAVE_ERRORS = (OSError, ValueError, BadInputError)
 """What may keep a state from being written: the disk, or text that cannot be encoded."""
@@ -349,7 +349,8 @@ class StopLoop:
 
         Nor is one on a state that is gone; a touch in between does not matter.
         """
-        if isinstance(ruling, Rest) and ruling.reason in STATELESS_REASONS:
+        stateless = isinstance(ruling, Rest) and ruling.reason in STATELESS_REASONS
+        if stateless and inquiry.session == began:
             return ruling
         try:
             self._save_ruled(began, replace(inquiry.session, seen_at=self._services.clock.now()))

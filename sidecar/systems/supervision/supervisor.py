@@ -22,6 +22,7 @@ from sidecar.kernel.events import (
     PromptSubmitted,
     SessionDeleted,
     SessionEnded,
+    SessionOrigin,
     SessionStarted,
     ToolCalled,
     TurnFailed,
@@ -67,6 +68,7 @@ MAX_COMMANDS_REMEMBERED = 1000
 NOT_TYPED_REPLY = orders.refusal("only what you type yourself can change a goal or a budget.")
 """The answer to a command in a prompt that the host did not get from a person (law 9)."""
 
+SWITCHED_ON = "Supervisor: on. To hold the agent to a goal, type: /supervisor:goal all tests pass"
 SHADOW_MODE = "Supervisor: shadow mode: nothing is sent back, only recorded. Type: supervisor config edit"
 SETTINGS_WRONG = "Supervisor: settings have errors, defaults hold there: {}. Type: supervisor config edit"
 
@@ -246,11 +248,14 @@ class Supervisor:
     def _started(self, event: SessionStarted) -> HostAnswer:
         self._family.announce(event)
         watch = self.saved.paths(event.key) if self.saved is not None and not event.headless else ()
-        session = self._services.store.load(event.key)
-        if session is None or session.goal is None or session.goal.status is not GoalStatus.ACTIVE:
-            return NoReply(watch=watch)
         settings, _ = self._services.configuration.load()
-        return NoReply(note=f"Supervisor: {describe_session(session, settings)[0]}", watch=watch)
+        session = self._services.store.load(event.key)
+        if session is not None and active_goal(session) is not None:
+            return NoReply(note=f"Supervisor: {describe_session(session, settings)[0]}", watch=watch)
+        off = event.headless or not settings.facts_line or self._services.switches.off(event.project)
+        if session is not None or off or event.origin is not SessionOrigin.STARTUP:
+            return NoReply(watch=watch)
+        return NoReply(note=SHADOW_MODE if settings.mode == "shadow" else SWITCHED_ON, watch=watch)
 
     def _prompt(self, event: PromptSubmitted) -> HostAnswer:
         at = self._services.clock.now()
@@ -265,7 +270,10 @@ class Supervisor:
             self.steering.set_to_work(event)
         else:
             self.steering.unseen(event)
-        return self._changed(event, lambda session: sessions.reset_after_prompt(session, at))
+        settings, _ = self._services.configuration.load()
+        return self._changed(
+            event, lambda session: sessions.take_up_goal(sessions.reset_after_prompt(session, at), settings)
+        )
 
     def _noted(self, event: HostEvent, what: str, detail: str) -> HostAnswer:
         self._generations.supersede(event.key)

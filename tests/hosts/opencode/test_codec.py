@@ -41,9 +41,9 @@ class TestSessions:
         told = decode(telling("session.start", session))
         assert isinstance(told, SessionStarted)
         assert (told.key, told.project, told.origin) == (KEY, "/home/user/lab/p3", SessionOrigin.STARTUP)
-        later = decode(telling("session.start", fresh=False))
+        later = decode(telling("session.start", fresh=False, run=True))
         assert isinstance(later, SessionStarted)
-        assert later.origin is SessionOrigin.RESUME
+        assert (later.origin, later.headless, told.headless) == (SessionOrigin.RESUME, True, False)
 
     def test_a_call_of_our_tool_is_told_of_with_our_own_name_for_it(self) -> None:
         assert decode(telling("tool")) == ToolCalled(

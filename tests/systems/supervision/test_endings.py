@@ -7,7 +7,8 @@ import pytest
 from sidecar.kernel.effects import Inquiry, Rest, RestReason
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.session import Session
-from sidecar.systems.supervision.policy.continuations import GO_ON, GOAL_ENDINGS, end_goal, rest_unjudged
+from sidecar.systems.supervision.policy.continuations import GOAL_ENDINGS, end_goal, rest_unjudged
+from sidecar.systems.supervision.policy.sessions import GO_ON
 from support.cases import SETTINGS, session, stopped, with_goal
 from support.table import over_table
 

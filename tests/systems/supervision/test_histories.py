@@ -23,10 +23,12 @@ from sidecar.systems.supervision.policy.sessions import (
     mark_agent_active,
     reset_after_prompt,
     resume_session,
+    take_up_goal,
 )
 from support.cases import KEY, stopped, task
 from support.histories import (
     BY_HOST_RESUME_PAUSED,
+    BY_PROMPT,
     BY_RETRY,
     BY_STOP,
     BY_WORD,
@@ -136,7 +138,10 @@ class Histories(RuleBasedStateMachine):
 
     def _speak(self, *, works: bool) -> None:
         line, pending = self.line, self.line.session.pending
-        line.session = reset_after_prompt(line.session, self.at)
+        before = line.session = reset_after_prompt(line.session, self.at)
+        if works:
+            line.session = take_up_goal(before, self.settings)
+            self._moved_along(before, BY_PROMPT)
         line.unasked = line.blocks = 0
         line.said, line.at_work = "", works  # what is not delivered by now never will be
         if pending and not pending.for_goal:
@@ -165,7 +170,7 @@ class Histories(RuleBasedStateMachine):
         key = SessionKey(KEY.host, f"s{len(self.lines) + 1}")
         child = Line(fork_session(parent, key, "/fork"), lifetime=parent.goal.lifetime if parent.goal else 0)
         assert (child.session.key, child.session.pending) == (key, None)
-        assert child.status in (None, GoalStatus.ACTIVE, GoalStatus.PAUSED)
+        assert child.status in (None, GoalStatus.ACTIVE, GoalStatus.PAUSED, GoalStatus.STALLED)
         self.lines.append(child)
 
     # what the agent does

@@ -87,7 +87,8 @@ OTHER_LIMITS: dict[str, Goal] = {
 def test_no_budget_of_continuations_lifts_another_limit_and_the_reply_names_it(limit: str) -> None:
     kept, reply = command("100", session(goal=OTHER_LIMITS[limit]))
     assert status(kept) is GoalStatus.EXHAUSTED
-    assert reply.text.endswith(f"The goal stays exhausted: {limit} are spent.")
+    way = "To go on, type: /supervisor:goal and the condition again"
+    assert reply.text.endswith(f"The goal stays exhausted: {limit} are spent. {way}")
 
 
 @pytest.mark.parametrize("kept", sorted(set(GoalStatus) - {GoalStatus.EXHAUSTED}))

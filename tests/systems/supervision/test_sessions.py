@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from sidecar.kernel.effects import NoReply
 from sidecar.kernel.events import AnyHostEvent, SessionEnded, SessionOrigin, TurnFailed
 from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.settings import Settings
 from sidecar.systems.supervision import sessions
 from support.cases import KEY, PROJECT, after, said, session, stopped, with_goal
 from support.fakes import Fakes, command, prompt, started
+from support.memory_stores import FixedConfiguration
 
 OLD, NEW = KEY, SessionKey(host=KEY.host, id="s2")
 PID = 4711
@@ -33,12 +37,37 @@ def ended(key: SessionKey, reason: str = "other") -> SessionEnded:
 
 
 async def test_a_new_session_has_no_goal_and_no_state_before_something_happens(fakes: Fakes) -> None:
-    assert await fakes.tell(started(SessionOrigin.STARTUP, host_pid=PID)) == NoReply()
+    await tell(fakes, started(SessionOrigin.STARTUP, host_pid=PID))
     assert fakes.store.load(KEY) is None
     await tell(fakes, prompt(host_pid=PID))
     assert fakes.state() == Session(
         key=KEY, project=PROJECT, active_since=fakes.clock.now(), seen_at=fakes.clock.now()
     )
+
+
+HERE = "on. To hold the agent to a goal, type: /supervisor:goal all tests pass"
+SHADOW = "shadow mode: nothing is sent back, only recorded. Type: supervisor config edit"
+STARTUP = SessionOrigin.STARTUP
+GREETINGS: dict[str, tuple[str, Settings, bool, SessionOrigin, dict[str, Any]]] = {
+    "a new session": (HERE, Settings(), True, STARTUP, {}),
+    "shadow mode": (SHADOW, Settings(mode="shadow"), True, STARTUP, {}),
+    "no lines of facts are wanted": ("", Settings(facts_line=False), True, STARTUP, {}),
+    "nobody looks": ("", Settings(), True, STARTUP, {"headless": True}),
+    "a conversation was cleared": ("", Settings(), True, SessionOrigin.CLEAR, {}),
+    "a subagent": ("", Settings(), True, STARTUP, {"subagent": True}),
+    "switched off": ("", Settings(), False, STARTUP, {}),
+}
+
+
+@pytest.mark.parametrize("case", GREETINGS)
+async def test_a_session_that_begins_says_once_that_supervisor_is_on(case: str) -> None:
+    said, settings, on, origin, given = GREETINGS[case]
+    fakes = Fakes(configuration=FixedConfiguration(settings))
+    fakes.switches.turn(on=on, project=None)
+    answer = await fakes.tell(started(origin, host_pid=PID, **given))
+    assert answer == NoReply(note=said and f"Supervisor: {said}")
+    await tell(fakes, prompt(host_pid=PID))
+    assert await fakes.tell(started(STARTUP, host_pid=PID)) == NoReply()
 
 
 @pytest.mark.parametrize("origin", [SessionOrigin.RESUME, SessionOrigin.COMPACT])

@@ -70,10 +70,11 @@ def test_a_goal_that_is_not_active_stays_as_it_is_over_a_resume(status: GoalStat
     assert resume_session(replace(before, active_since=3.0), settings) == before
 
 
+CARRIED_OVER = {GoalStatus.ACTIVE, GoalStatus.PAUSED, GoalStatus.STALLED}
 CHILD = SessionKey(host=KEY.host, id="s2")
 
 
-@pytest.mark.parametrize("status", [GoalStatus.ACTIVE, GoalStatus.PAUSED])
+@pytest.mark.parametrize("status", CARRIED_OVER)
 def test_a_fork_takes_a_copy_of_the_goal_with_counters_anew(status: GoalStatus) -> None:
     parent = session(goal=replace(USED, status=status), retry=5, serial=7, pending=said(), unasked=2, **ROW)
     assert fork_session(parent, CHILD, "/else") == session(
@@ -81,7 +82,7 @@ def test_a_fork_takes_a_copy_of_the_goal_with_counters_anew(status: GoalStatus) 
     )
 
 
-@pytest.mark.parametrize("status", sorted(set(GoalStatus) - {GoalStatus.ACTIVE, GoalStatus.PAUSED}))
+@pytest.mark.parametrize("status", sorted(set(GoalStatus) - CARRIED_OVER))
 def test_a_fork_takes_no_goal_that_came_to_rest(status: GoalStatus) -> None:
     assert fork_session(at_status(status), CHILD, PROJECT).goal is None
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from sidecar.kernel.effects import Rest, RestReason
 from sidecar.kernel.goal import Goal, GoalStatus
@@ -60,9 +61,10 @@ def test_a_stop_is_let_go_for_its_reason_without_running_or_asking_anything(reas
 @pytest.mark.parametrize("reason", EARLY_ROWS, ids=str)
 def test_an_early_reason_needs_no_look_at_the_transcript_and_changes_nothing(reason: RestReason) -> None:
     row = EARLY_ROWS[reason]
-    played = play(row.session, stop=stopped(**row.stop), off=row.off, waits=row.waits)
+    told = replace(row.session, notified_idle=True, notified_plan=True)
+    played = play(told, stop=stopped(**row.stop), off=row.off, waits=row.waits)
     assert played.orders == ()
-    assert played.session == row.session
+    assert played.session == told
 
 
 @over_table("reason", EARLY_ROWS, ids=str)

@@ -46,7 +46,7 @@ def test_three_continuations_after_which_nothing_moved_stall_the_goal() -> None:
     assert played.rest.note == (
         "Supervisor: goal stalled, please look. 3 continuations tried, nothing moved in the last 3\n"
         "Still missing: comments are refused\n"
-        "To go on, type: what may help the agent, then /supervisor:goal resume"
+        "To go on, type: what may help the agent"
     )
     assert played.rest.alarm
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -25,6 +27,7 @@ from support.cases import (
     PYTEST,
     RUBRIC,
     SETTINGS,
+    UNREACHABLE,
     after,
     complete,
     edited,
@@ -176,6 +179,30 @@ def test_a_question_in_a_language_not_read_goes_to_the_judge_before_a_failing_ch
     world = World(turn=stop, runner=PYTEST, gates=(must,), outcomes=RED, judge=judged(waiting()))
     played = play(before, world, settings=settings)
     assert (played.case is not None) is asked
+
+
+@pytest.mark.parametrize("said", ["Done.", "Fertig.", "完成。", "Soll ich weitermachen?"])
+@pytest.mark.parametrize("prompt", ["go on", "mach weiter"])
+def test_a_red_check_sends_back_whatever_the_language_and_where_nothing_was_done(
+    prompt: str, said: str
+) -> None:
+    stop = turn(message=said, prompts=(prompt,), calls=())
+    asks = UNREACHABLE if said.endswith("?") else None
+    played = play(with_goal("all tests pass"), World(turn=stop, runner=PYTEST, outcomes=RED, judge=asks))
+    assert (played.kind, played.case is not None) == ("gates-failed", bool(asks))
+    assert (played.session.serial, played.session.stalls) == (1, 0)
+
+
+@pytest.mark.parametrize("judge", [judged(waiting()), UNREACHABLE])
+def test_a_spent_budget_is_told_where_the_closing_words_may_say_that_the_agent_waits(judge: Any) -> None:
+    before = session(goal=after(16, condition="all tests pass"))
+    stop = turn(edited(), message="Soll ich weitermachen?", prompts=("Passe den Lexer an.",))
+    played = play(before, World(turn=stop, runner=PYTEST, outcomes=RED, judge=judge))
+    assert (played.rest.reason, played.goal.status) in (
+        (RestReason.WAITING, GoalStatus.ACTIVE),
+        (RestReason.EXHAUSTED, GoalStatus.EXHAUSTED),
+    )
+    assert played.rest.note
 
 
 def test_without_a_goal_no_model_is_asked_of_a_failing_check_unless_the_user_wants_it() -> None:

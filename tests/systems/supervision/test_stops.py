@@ -22,6 +22,7 @@ from support.cases import (
     complete,
     incomplete,
     ran,
+    session,
     stopped,
     talk,
     todos,
@@ -133,8 +134,10 @@ UNTOUCHED = {
 async def test_a_stop_that_is_none_of_our_business_leaves_no_trace_in_the_state(
     fakes: Fakes, reason: RestReason
 ) -> None:
+    before = session(notified_plan=True)
+    fakes.store.save(before)
     assert (await fakes.rest(**UNTOUCHED[reason])).reason is reason
-    assert fakes.store.load(KEY) is None
+    assert fakes.store.load(KEY) == replace(before, revision=1)
     assert fakes.story() == [f"stop: {reason}"]
 
 

@@ -33,7 +33,7 @@ from sidecar.kernel.session import (
 )
 from sidecar.kernel.text import clean_line, counted
 from sidecar.kernel.turn import Turn
-from sidecar.systems.supervision.policy.orders import raising_command
+from sidecar.systems.supervision.policy.sessions import GO_ON, way_on
 
 
 def settle_continuation(session: Session, turn: Turn, *, continued: bool) -> tuple[Session, bool]:
@@ -104,16 +104,13 @@ def _rest_if_exhausted(
     session = inquiry.session
     if goal is None:
         if session.unasked >= goalless_budget(session) or _stall_reason(session):
-            return inquiry, Rest(reason=RestReason.UNASKED_SPENT, detail=missing_work.reason)
+            tried = f"{session.unasked}/{goalless_budget(session)}"
+            note = f"Supervisor: sent back {tried}, and rests. Still missing: {missing_work.missing[0]}"
+            reason = missing_work.reason
+            return inquiry, Rest(reason=RestReason.UNASKED_SPENT, detail=reason, note=screen_lines((note,)))
         return None
     if spent := reached_goal_limit(goal, session, inquiry.settings):
-        return end_goal(
-            inquiry,
-            GoalStatus.EXHAUSTED,
-            f"{spent} spent",
-            missing=missing_work.reason,
-            then=raising_command(session, inquiry.settings),
-        )
+        return end_goal(inquiry, GoalStatus.EXHAUSTED, f"{spent} spent", missing=missing_work.reason)
     if how := _stall_reason(session):
         tried = f"{counted(goal.spent.continuations, 'continuation')} tried, {how}"
         return end_goal(inquiry, GoalStatus.STALLED, tried, missing=missing_work.reason)
@@ -181,13 +178,20 @@ GOAL_ENDINGS: dict[GoalStatus, tuple[RestReason, str]] = {
     GoalStatus.STALLED: (RestReason.STALLED, "goal stalled, please look"),
     GoalStatus.IMPOSSIBLE: (RestReason.IMPOSSIBLE, "goal judged impossible"),
 }
-GO_ON: Final = {
-    GoalStatus.UNVERIFIED: "/supervisor:goal resume, when it can run",
-    GoalStatus.JUDGED: '/supervisor:goal and the condition again with --check "command", to have it proved',
-    GoalStatus.STALLED: "what may help the agent, then /supervisor:goal resume",
-    GoalStatus.IMPOSSIBLE: "/supervisor:goal and another condition",
-}
-"""What the person types to go on after an ending, unless the caller of `end_goal` knows better."""
+UNENFORCED: Final = frozenset(GO_ON) - {GoalStatus.JUDGED}
+"""Statuses of a goal that is neither enforced nor reached."""
+TOLD_RESTS: Final = frozenset(
+    {
+        RestReason.PAUSED,
+        RestReason.TALK,
+        RestReason.CLEAN,
+        RestReason.UNASKED_SPENT,
+        RestReason.UNJUDGED,
+        RestReason.SHADOW,
+    }
+)
+"""Rests at which a person is told that the goal is not enforced: ends of a turn that judged nothing of it."""
+PLAN_MODE: Final = "Supervisor: nothing is judged in plan mode; it begins when you leave it"
 LINE_LIMIT: Final = 300
 """Characters of a line that a person is told at an ending."""
 REWOUND_REASON: Final = "as the conversation went back to before it was set"
@@ -197,20 +201,37 @@ PLACES_SHOWN: Final = 3
 """Places with text addressed to the judge that are told with an achieved goal."""
 
 
-def end_goal(
-    inquiry: Inquiry, status: GoalStatus, why: str, *, missing: str = "", then: str = ""
-) -> tuple[Inquiry, Ruling]:
-    """Give the goal a terminal status and let the agent rest. `then`: what to type to go on."""
+def tell_unenforced(inquiry: Inquiry, rest: Rest) -> tuple[Inquiry, Rest]:
+    """Add what a person must know of a rest: that plan mode is not judged, that the goal is not enforced.
+
+    The first is said once for a goal, the second once in a turn.
+    """
+    session, goal = inquiry.session, inquiry.session.goal
+    if rest.reason is RestReason.PLAN_MODE and not session.notified_plan:
+        said, session = PLAN_MODE, replace(session, notified_plan=True)
+    elif goal and goal.status in UNENFORCED and rest.reason in TOLD_RESTS and not session.notified_idle:
+        way = way_on(session, inquiry.settings)
+        said = f"Supervisor: the goal is {goal.status}, so not enforced. To go on, type: {way}"
+        session = replace(session, notified_idle=True)
+    else:
+        return inquiry, rest
+    note = "\n".join(filter(None, (rest.note, said)))
+    return replace(inquiry, session=session), replace(rest, note=note)
+
+
+def end_goal(inquiry: Inquiry, status: GoalStatus, why: str, *, missing: str = "") -> tuple[Inquiry, Ruling]:
+    """Give the goal a terminal status and let the agent rest."""
     reason, words = GOAL_ENDINGS[status]
     goal = active_goal(inquiry.session)
     if goal is None:
         return inquiry, Rest(reason=reason, detail=why)
-    shown, then = why, then or GO_ON.get(status, "")
+    shown = why
     why = f"{why}; still missing: {missing}" if missing else why
     if status in (GoalStatus.ACHIEVED, GoalStatus.JUDGED):
         why = shown = "; ".join((*_text_for_judge(inquiry, goal), *_not_falsified(inquiry), why))
     ended = replace(goal, status=status, last_reason=why[:1000], unjudged="")
     inquiry = replace(inquiry, session=replace(inquiry.session, goal=ended))
+    then = way_on(inquiry.session, inquiry.settings)
     lines = (
         f"Supervisor: {words}. {shown}",
         missing and f"Still missing: {missing}",

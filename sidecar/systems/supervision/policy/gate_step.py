@@ -58,14 +58,19 @@ def handle_gate_runs(
 ) -> ChecksStep | UndecidedChecks:
     """Add the results of gates and decide what is next."""
     stage, inquiry = inquiry.stage, replace(inquiry, runs=(*inquiry.runs, *runs))
-    red = (run.gate.named for run in runs if run.outcome is Outcome.FAILED)
-    goal = replace(goal, seen_red=tuple(dict.fromkeys((*goal.seen_red, *red)))[-RED_LIMIT:])
+    goal = goal_with_red(goal, runs)
     inquiry = _with_goal(inquiry, goal)
     return (
         _handle_required_runs(inquiry, goal, at)
         if stage == GATES_STAGE
         else _compare_with_old_checks(inquiry, goal, at)
     )
+
+
+def goal_with_red(goal: Goal, runs: tuple[GateRun, ...]) -> Goal:
+    """Return the goal with the checks that failed among those that it saw fail."""
+    red = (run.gate.named for run in runs if run.outcome is Outcome.FAILED)
+    return replace(goal, seen_red=tuple(dict.fromkeys((*goal.seen_red, *red)))[-RED_LIMIT:])
 
 
 def _handle_required_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedChecks:

@@ -55,7 +55,7 @@ def ask_judge(inquiry: Inquiry, condition: str, at: float) -> JudgingStep:
         return send_agent_back(replace(inquiry, stage=TASKS_STAGE), missing_work, at)
     inquiry = replace(inquiry, stage=JUDGE_STAGE)
     if goal is not None and not inquiry.proved and (why := reached_cents_limit(goal, inquiry.settings)):
-        return end_goal(inquiry, GoalStatus.EXHAUSTED, f"{why} spent (set the goal again to go on)")
+        return end_goal(inquiry, GoalStatus.EXHAUSTED, f"{why} spent")
     if why := reached_daily_limit(inquiry.today, inquiry.settings):
         return _daily_limit_reached(inquiry, why, at)
     case = build_case(inquiry, condition)

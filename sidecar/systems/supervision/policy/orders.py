@@ -16,15 +16,10 @@ from msgspec.structs import replace
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.goal import ExitCode, Goal, GoalStatus
 from sidecar.kernel.orders import Ancestry, Giver, GoalTerms, Order, Origin, Process
-from sidecar.kernel.session import (
-    MAX_CONTINUATIONS,
-    Session,
-    active_goal,
-    continuation_budget,
-    reached_goal_limit,
-)
+from sidecar.kernel.session import Session, active_goal, continuation_budget, reached_goal_limit
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import clean_line, counted
+from sidecar.systems.supervision.policy.sessions import way_on
 
 # --- Description of a session's status ----------------------------------------------------------------------
 
@@ -187,6 +182,7 @@ def _reset_goal_counters(session: Session) -> Session:
         judged="",
         waited_for=(),
         notified_native=False,
+        notified_plan=False,
     )
 
 
@@ -197,26 +193,21 @@ def _show_status(session: Session, settings: Settings) -> CommandOutcome:
 
 def _resume_goal(session: Session, settings: Settings) -> CommandOutcome:
     goal = session.goal
-    if goal is not None and goal.status is GoalStatus.EXHAUSTED:
-        return session, refusal(f"the budget is spent. To go on, type: {raising_command(session, settings)}")
+    exhausted = goal is not None and goal.status is GoalStatus.EXHAUSTED
+    if goal is not None and exhausted and (spent := reached_goal_limit(goal, session, settings)):
+        return session, refusal(f"{spent} are spent. To go on, type: {way_on(session, settings)}")
     session = replace(session, stalls=0, streak=0, movement=None)
     return _change_goal_status(
         session, settings, RESUMABLE_STATUSES, GoalStatus.ACTIVE, "goal active again; type a prompt to go on"
     )
 
 
-def raising_command(session: Session, settings: Settings) -> str:
-    """Return what goes on with an exhausted goal: of its limits, only that of continuations can be raised."""
-    more = min(2 * continuation_budget(session, settings), MAX_CONTINUATIONS)
-    goal = session.goal
-    others = goal is None or reached_goal_limit(goal, replace(session, retry=more), settings)
-    return "/supervisor:goal and the condition again" if others else f"/supervisor:retry {more}"
-
-
 PAUSED_WORDS = "goal paused; /supervisor:goal resume goes on"
 CLEARABLE_STATUSES = frozenset(GoalStatus) - {GoalStatus.CLEARED}
 PAUSABLE_STATUSES = frozenset({GoalStatus.ACTIVE})
-RESUMABLE_STATUSES = frozenset({GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED})
+RESUMABLE_STATUSES = frozenset(
+    {GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED, GoalStatus.EXHAUSTED}
+)
 
 
 def _skip_paused_work(before: Session, after: Session, position: int) -> Session:
@@ -272,7 +263,8 @@ def _set_budget(session: Session, settings: Settings, number: int | None) -> Com
         session = replace(session, retry=number)
     if number is not None and goal is not None and goal.status is GoalStatus.EXHAUSTED:
         if spent := reached_goal_limit(goal, session, settings):
-            more = f" The goal stays exhausted: {spent} are spent."
+            way = way_on(session, settings)
+            more = f" The goal stays exhausted: {spent} are spent. To go on, type: {way}"
         else:
             active = replace(goal, status=GoalStatus.ACTIVE)
             session = replace(session, goal=active, stalls=0, streak=0, movement=None)

@@ -22,11 +22,30 @@ from sidecar.kernel.effects import (
 from sidecar.kernel.events import ToolCalled
 from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
 from sidecar.kernel.log import StopJudged
-from sidecar.kernel.session import THIS_TURN, Session, SessionKey, active_goal
+from sidecar.kernel.session import (
+    MAX_CONTINUATIONS,
+    THIS_TURN,
+    Session,
+    SessionKey,
+    active_goal,
+    reached_goal_limit,
+)
 from sidecar.kernel.settings import Settings
 
-CARRIED_OVER = frozenset({GoalStatus.ACTIVE, GoalStatus.PAUSED})
+CARRIED_OVER = frozenset({GoalStatus.ACTIVE, GoalStatus.PAUSED, GoalStatus.STALLED})
 """Statuses of a goal that a forked session copies."""
+
+TAKEN_UP: Final = frozenset({GoalStatus.STALLED, GoalStatus.EXHAUSTED})
+"""Statuses of a goal that goes on when a person types a prompt, within its budget."""
+GO_ON: Final = {
+    GoalStatus.UNVERIFIED: "/supervisor:goal resume, when it can run",
+    GoalStatus.JUDGED: '/supervisor:goal and the condition again with --check "command", to have it proved',
+    GoalStatus.STALLED: "what may help the agent",
+    GoalStatus.EXHAUSTED: "a prompt",
+    GoalStatus.IMPOSSIBLE: "/supervisor:goal and another condition",
+    GoalStatus.PAUSED: "/supervisor:goal resume",
+}
+"""What the person types to go on with a goal that is not enforced, while there is a budget for it."""
 
 TOUCHED_FIELDS = frozenset({"active_since", "ended", "host_process", "project", "revision", "seen_at"})
 """Fields of a session that events change which void no judging."""
@@ -35,7 +54,29 @@ TOUCHED_FIELDS = frozenset({"active_since", "ended", "host_process", "project", 
 def reset_after_prompt(session: Session, at: float) -> Session:
     """Reset what was counted in a row, because a person spoke. `at`: seconds since the epoch."""
     pending = session.pending if session.pending and session.pending.for_goal else None
-    return replace(session, pending=pending, unasked=0, stalls=0, streak=0, waited_for=(), active_since=at)
+    session = replace(session, pending=pending, waited_for=(), active_since=at, notified_idle=False)
+    return replace(session, unasked=0, stalls=0, streak=0)
+
+
+def take_up_goal(session: Session, settings: Settings) -> Session:
+    """Go on with a goal that came to rest, because a person spoke: with what is left of its budget."""
+    goal = session.goal
+    if goal is None or goal.status not in TAKEN_UP or reached_goal_limit(goal, session, settings):
+        return session
+    return replace(session, goal=replace(goal, status=GoalStatus.ACTIVE), movement=None)
+
+
+def way_on(session: Session, settings: Settings) -> str:
+    """Return what a person types so that the session's goal goes on; "" where it is active or reached.
+
+    A spent budget of continuations can be raised, other limits are the goal's.
+    """
+    goal = session.goal
+    if goal is None or goal.status not in TAKEN_UP or not reached_goal_limit(goal, session, settings):
+        return GO_ON.get(goal.status, "") if goal is not None else ""
+    more = min(2 * goal.spent.continuations, MAX_CONTINUATIONS)
+    lifts = not reached_goal_limit(goal, replace(session, retry=more), settings)
+    return f"/supervisor:retry {more}" if lifts else "/supervisor:goal and the condition again"
 
 
 def mark_agent_active(session: Session, at: float) -> Session:

@@ -53,6 +53,7 @@ from sidecar.systems.supervision.policy.continuations import (
     rest_unjudged,
     send_agent_back,
     settle_continuation,
+    tell_unenforced,
     waiting_note,
 )
 
@@ -77,19 +78,22 @@ def begin_inquiry(inquiry: Inquiry) -> StopStep:
     reason = next((reason for reason, holds in EARLY_SKIP_RULES if holds(inquiry)), None)
     if reason is RestReason.WAITING:
         return inquiry, Rest(reason=reason, detail=inquiry.waits, note=waiting_note(inquiry.waits))
-    return (inquiry, Rest(reason=reason, detail=inquiry.off)) if reason else (inquiry, ReadTurn())
+    if reason is None:
+        return inquiry, ReadTurn()
+    return tell_unenforced(inquiry, Rest(reason=reason, detail=inquiry.off))
 
 
 def advance_inquiry(inquiry: Inquiry, fact: Fact, at: float) -> StopStep:
     """Take in one fact and return the next step. `at`: seconds since the epoch.
 
-    Where no goal is set, a rest without a note tells the person what changed.
+    Where no goal is active, a rest without a note tells the person what changed, and that one is set.
     """
     after, order = _advance(inquiry, fact, at)
-    quiet = isinstance(order, Rest) and not order.note and inquiry.settings.facts_line
-    if quiet and active_goal(inquiry.session) is None and after.project_state is not UNSEEN_PROJECT:
-        return after, replace(order, note=describe_facts(after.turn, after.runs, after.project_state))
-    return after, order
+    if not isinstance(order, Rest) or active_goal(inquiry.session) is not None:
+        return after, order
+    if not order.note and inquiry.settings.facts_line and after.project_state is not UNSEEN_PROJECT:
+        order = replace(order, note=describe_facts(after.turn, after.runs, after.project_state))
+    return tell_unenforced(after, order)
 
 
 def _advance(inquiry: Inquiry, fact: Fact, at: float) -> StopStep:
@@ -292,11 +296,12 @@ def _decide_after_checks(
         inquiry = replace(inquiry, session=before.session, stage=RULES_STAGE_NAME, rule=rule)
         rest = Rest(reason=RestReason.WAITING, detail=why, note=waiting_note(why))
         return replace(inquiry, confidence=weighed.confidence), rest
-    failures = gate_step.gate_failures(inquiry) if weighed.doubtful and not weighed.unread else None
-    if order is not None and not (weighed.unread or failures):
+    failures = gate_step.gate_failures(inquiry) if weighed.doubtful else None
+    if order is not None and not failures:
         return _set_checks_confidence(inquiry, order)
     if failures:
-        inquiry = replace(inquiry, suspicion=f"{failures.kind}: {failures.reason}")
+        session = replace(before.session, goal=gate_step.goal_with_red(goal, inquiry.runs))
+        inquiry = replace(inquiry, session=session, suspicion=f"{failures.kind}: {failures.reason}")
     inquiry = replace(inquiry, confidence=weighed.confidence)
     found = [finding for finding in weighed.findings if finding.certain]
     if gate_step.gate_kind_passed(inquiry.runs, Kind.TESTS):  # newer than the agent's own run
