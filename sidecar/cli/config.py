@@ -129,7 +129,8 @@ class CommandLineFiles:
     def vouch(self, path: Path) -> None:
         """Let what was just written count; where no sidecar runs, it will. Raises SidecarError."""
         client = SidecarClient(user_paths())
-        if client.greet() is None:
+        hello = client.greet()
+        if hello is None or hello.leaving:
             return
         held = client.call("held", HeldEditsRequest(project=""), tuple[HeldEdit, ...])
         digests = tuple(edit.digest for edit in held if edit.path == str(path))

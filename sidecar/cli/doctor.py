@@ -193,12 +193,6 @@ async def _check_sidecar() -> list[DoctorFinding]:
         hello: HelloAnswer = await asyncio.to_thread(greet_sidecar)
     except SidecarError as trouble:
         return [_unanswered_error(trouble)]
-    if hello.version != __version__:
-        return [
-            warning_finding(
-                f"the sidecar is version {hello.version}, this is {__version__}", "supervisor stop"
-            )
-        ]
     return [ok_finding(f"sidecar {hello.version}, process {hello.pid}")]
 
 

@@ -119,18 +119,24 @@ def refuse_agents(*, noted: bool = False) -> None:
 
     `noted`: the log says that it was permitted here; where the sidecar carries the order out, that notes it.
     """
+    refuse_agent_shell()
+    client = SidecarClient(user_paths())
+    hello = client.greet()
+    if hello is None or hello.leaving:
+        return  # nobody is at work whom a sidecar watches
+    asked = OrderPermission(name=_command_name(), folder=str(Path.cwd()) if noted else "")
+    if why := client.call("permission", asked, str):
+        raise click.ClickException(why)
+
+
+def refuse_agent_shell() -> None:
+    """Raise ClickException where the environment says so; no sidecar is asked."""
     if marker := agent_shell_marker():
         raise click.ClickException(
             f"only the user may do this, and {marker} says that an agent's shell is typing.\n"
             "  - use a terminal of your own\n"
             "  - goals and budgets: in the host, type /supervisor:goal or /supervisor:retry"
         )
-    client = SidecarClient(user_paths())
-    if client.greet() is None:
-        return  # nobody is at work whom a sidecar watches
-    asked = OrderPermission(name=_command_name(), folder=str(Path.cwd()) if noted else "")
-    if why := client.call("permission", asked, str):
-        raise click.ClickException(why)
 
 
 def _command_name() -> str:

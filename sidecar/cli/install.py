@@ -14,13 +14,13 @@ from typing import Final
 import click
 
 from sidecar.cli.config import CommandLineFiles
-from sidecar.cli.goal import refuse_agents
+from sidecar.cli.goal import refuse_agent_shell
 from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files, plugin_file_scope
 from sidecar.cli.options import CLAUDE_CODE, OPENCODE, HostChoice
 from sidecar.cli.printing import echo
 from sidecar.hosts.claude_code import plugin
 from sidecar.platform import installation, paths, processes
-from sidecar.platform.client import SidecarClient
+from sidecar.platform.client import SidecarClient, StopOutcome
 
 HOSTS: Final = (CLAUDE_CODE, OPENCODE)
 HOST_ARGUMENT: Final = click.argument("host", type=HostChoice(HOSTS))
@@ -86,7 +86,7 @@ def install(  # noqa: PLR0913 - one parameter per option
 @click.command()
 @PRINT_ONLY_OPTION
 def upgrade(*, print_only: bool) -> None:
-    """Bring the plugin in every host to the version of this command.
+    """Bring the plugin in every host to the version of this command, and end the sidecar.
 
     The command itself is upgraded by what installed it (`uv tool upgrade`, `pipx upgrade`, `pip install`);
     the runtime of a marketplace plugin by /supervisor:install, typed in Claude Code after `/plugin update`.
@@ -105,6 +105,9 @@ def upgrade(*, print_only: bool) -> None:
     for place in loaded_plugin_files(os.environ, Path.cwd()):
         _install_into_opencode(plugin_file_scope(place), runtime, print_only=print_only)
         done = True
+    echo("end the sidecar; the next event of a host starts it with the code that is installed now")
+    if not print_only:
+        echo(f"  the sidecar: {SidecarClient(paths.user_paths()).stop()}")
     if not done:
         raise installation.HostError(
             "no host has Supervisor here", *(f"supervisor install {one}" for one in HOSTS)
@@ -179,7 +182,9 @@ def uninstall(host: str, scope: str, claude: str, *, purge: bool, print_only: bo
     """Take Supervisor out of a host. What it remembers of sessions stays unless you --purge it."""
     _check_claude_option(host, claude)
     if purge:
-        refuse_agents()  # the record of what they did is what is removed
+        refuse_agent_shell()  # the record of what they did is what is removed
+        if not print_only:
+            SidecarClient(paths.user_paths()).stop()  # it refuses agents, whatever code it runs
     if host == OPENCODE:
         _remove_from_opencode(scope, purge=purge, print_only=print_only)
     else:
@@ -245,7 +250,8 @@ def _remove_runtime(other: str, *, purge: bool, print_only: bool) -> None:
         return
     echo(f"end the sidecar, remove {folders.runtime}")
     if not print_only:
-        echo(f"  the sidecar: {SidecarClient(folders).stop()}")
+        ended = SidecarClient(folders).stop()
+        echo(f"  the sidecar: {StopOutcome.ENDED if purge else ended}")
         folders.forget_runtime()
         CommandLineFiles().vouch(folders.runtime)
     if not purge:

@@ -45,9 +45,14 @@ START_S: Final = 40.0
 REQUEST_ID: Final = 1
 """The id of each request, as only one is pending at a time."""
 
+SERVE: Final = "import sys; sys.path.insert(0, sys.argv.pop(1)); from sidecar.__main__ import main; main()"
+"""Starts the sidecar of the very code that runs here, which is in the folder that is named first."""
+
 T = TypeVar("T")
 
 DOCTOR_ADVICE: Final = "see what is wrong: supervisor doctor"
+WAIT_ADVICE: Final = "wait until it is done, then type this again"
+AGAIN_ADVICE: Final = "type this again"
 STOP_ADVICE: Final = "end it, the next command starts a new one: supervisor stop"
 
 
@@ -143,7 +148,7 @@ class _SidecarConnection:
 class SidecarClient:
     """Sends requests to the sidecar of one user."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a test replaces one by one
         self,
         paths: Paths,
         *,
@@ -151,15 +156,25 @@ class SidecarClient:
         command: Sequence[str] = (),
         silence_s: float = SILENCE_S,
         starts: bool = True,
+        read_code: Callable[[], str] = installation.read_code_digest,
     ) -> None:
         """`command` starts the sidecar; if empty, the sidecar of this very installation is started.
 
-        `starts`: whether `call` starts one where none runs.
+        `starts`: whether `call` starts one where none runs, and replaces one of other code. `read_code`
+        returns the digest of our code on disk.
         """
+        self._read_code = read_code
         self._starts = starts
         self._paths = paths
         self._version = version
-        self._command = tuple(command) or (sys.executable, "-P", "-m", "sidecar", "serve")
+        self._command = tuple(command) or (
+            sys.executable,
+            "-P",
+            "-c",
+            SERVE,
+            installation.code_root(),
+            "serve",
+        )
         self._silence_s = silence_s
 
     def call(
@@ -171,7 +186,7 @@ class SidecarClient:
         seconds: float = 60.0,
         on_notice: Callable[[str, Raw], None] | None = None,
     ) -> T:
-        """Send a request; start the sidecar if none runs, and replace an older one.
+        """Send a request; start the sidecar if none runs, and replace one of other code that is idle.
 
         Waits at most `seconds`; `on_notice` gets notifications that come meanwhile. Raises SidecarError, or
         SidecarRefusedError if the sidecar refuses.
@@ -184,7 +199,10 @@ class SidecarClient:
             raise SidecarError(f"the sidecar did not answer ({error})", DOCTOR_ADVICE, STOP_ADVICE) from error
 
     def greet(self) -> HelloAnswer | None:
-        """Say hello to a running sidecar, which makes an older one leave. None if none answers within 2 s."""
+        """Say hello to a running sidecar; an idle one of other code leaves. None if none answers within 2 s.
+
+        Also None where this process runs code that is no longer on disk: it may replace nobody.
+        """
         try:
             with closing(_SidecarConnection(self._paths)) as link:
                 return self._hello(link)
@@ -233,12 +251,14 @@ class SidecarClient:
             fcntl.flock(lock, fcntl.LOCK_EX)
 
     def _reach(self) -> _SidecarConnection:
-        """Connect to a sidecar that is not older than this client; start one if needed."""
+        """Connect to a sidecar of our code; start one if needed."""
         for attempt in range(2):
             with suppress(ConnectionRefusedError, ConnectionResetError, FileNotFoundError):
                 link = _SidecarConnection(self._paths, self._silence_s)
                 try:
-                    if not self._hello(link).leaving:
+                    hello = self._hello(link)
+                    if not hello.leaving:
+                        self._refuse_other_code(hello)
                         return link
                 except BaseException:
                     link.close()
@@ -251,9 +271,30 @@ class SidecarClient:
         raise SidecarError("the sidecar was started, but does not listen", DOCTOR_ADVICE)
 
     def _hello(self, link: _SidecarConnection) -> HelloAnswer:
-        return link.ask(
-            "hello", HelloRequest(self._version), HelloAnswer, silence_s=GREETING_S, seconds=GREETING_S
-        )
+        """Say hello, and ask a sidecar of other code to make room."""
+        answer = self._greeted(link, HelloRequest(self._version))
+        if answer.leaving or not self._has_other_code(answer):
+            return answer
+        code = installation.first_reading(self._read_code)
+        if self._read_code() != code:
+            raise SidecarError("Supervisor was upgraded while this command ran", AGAIN_ADVICE)
+        # One from before there was a digest makes room for a newer version, and for nobody else.
+        version = self._version if answer.code else f"{answer.version}.1"
+        return self._greeted(link, HelloRequest(version, code))
+
+    def _refuse_other_code(self, answer: HelloAnswer) -> None:
+        """Raise SidecarError where the sidecar did not make room for our code."""
+        if self._has_other_code(answer):
+            doing = f"is at work ({answer.busy})" if answer.busy else "makes room for a person's command only"
+            raise SidecarError(
+                f"the sidecar runs other code than this command, and {doing}", WAIT_ADVICE, STOP_ADVICE
+            )
+
+    def _greeted(self, link: _SidecarConnection, words: HelloRequest) -> HelloAnswer:
+        return link.ask("hello", words, HelloAnswer, silence_s=GREETING_S, seconds=GREETING_S)
+
+    def _has_other_code(self, answer: HelloAnswer) -> bool:
+        return self._starts and answer.code != installation.first_reading(self._read_code)
 
     def _kill(self) -> StopOutcome:
         """Kill the unresponsive process that holds the lock; it wrote its pid there before it listened."""

@@ -1,7 +1,14 @@
-"""Locates Supervisor's own files: the plugin, the corpus, and the packages imported at start-up."""
+"""Locates Supervisor's own files: the plugin, the corpus, and the packages imported at start-up.
+
+It also tells one state of the code from another, which a version does not: a clone that was pulled keeps it.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -33,6 +40,41 @@ def plugin_root() -> Path:
         f"the plugin's files are neither beside {package} nor in it",
         "install the package whole: uv tool install supervisor-sidecar",
     )
+
+
+def code_root() -> str:
+    """Return the folder in which the package is."""
+    return str(Path(sidecar.__file__).parents[1])
+
+
+def read_code_digest() -> str:
+    """Return 16 hexadecimal digits of our code and its data as they are on disk; "" while they are replaced.
+
+    This reads some 450 files, so a command does it once, and the sidecar seldom and in a thread.
+    """
+    root, digest = code_root(), hashlib.blake2b(digest_size=8)
+    try:
+        for path in sorted(_code_files(f"{root}/sidecar")):
+            with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - half of the time goes into objects
+                digest.update(path[len(root) :].encode() + b"\0" + file.read())
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
+@cache
+def first_reading(read: Callable[[], str]) -> str:
+    """Return what `read` returned when this process first asked: the digest of the code it began with."""
+    return read()
+
+
+def _code_files(folder: str) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith((".py", ".toml")):
+                yield entry.path
+            elif entry.name not in ("__pycache__", "_plugin") and entry.is_dir():
+                yield from _code_files(entry.path)
 
 
 def corpus_folder() -> Path:

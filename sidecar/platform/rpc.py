@@ -56,17 +56,24 @@ class RpcMessage(Struct, frozen=True, kw_only=True):
 
 
 class HelloRequest(Struct, frozen=True):
-    """Identifies the caller."""
+    """Identifies the caller. With the digest of its `code` it asks a sidecar of other code to make room."""
 
     version: str = ""
+    code: str = ""
 
 
 class HelloAnswer(Struct, frozen=True):
-    """Identifies the sidecar. `leaving`: it is shutting down to make room for our newer version."""
+    """Identifies the sidecar.
+
+    `leaving`: it is shutting down to make room for us. `code` is the digest of what it runs, "" where it is
+    from before there was one; `busy` names what is at work in it.
+    """
 
     version: str
     pid: int
     leaving: bool = False
+    code: str = ""
+    busy: str = ""
 
 
 class PeerError(Exception):

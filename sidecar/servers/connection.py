@@ -70,7 +70,10 @@ class Connection:
         beat_s: float,
         working: Callable[[], Struct | None] = lambda: None,
     ) -> None:
-        """`answer` encodes the answer to a request; `beat_s`: seconds between two notifications `working`."""
+        """`answer` encodes the answer to a request; `beat_s`: seconds between two notifications `working`.
+
+        `heard`: the peer has said something.
+        """
         self._working = working
         self._reader = reader
         self._writer = writer
@@ -80,6 +83,7 @@ class Connection:
         self._tasks: set[asyncio.Task[None]] = set()
         self._asked: dict[MessageId, asyncio.Future[Raw]] = {}
         self._numbers = itertools.count(1)
+        self.heard = False
         self._leaving = False
         self._speak: LineProtocol | None = None
         self._speaking = False
@@ -90,6 +94,7 @@ class Connection:
             with suppress(asyncio.IncompleteReadError, ConnectionError):
                 while True:
                     line = await self._reader.readuntil(b"\n")
+                    self.heard = True
                     if self._speak is not None:
                         self._speaking = True
                         await self._speak(self._lines(line), self._say)

@@ -64,6 +64,7 @@ class SidecarControl:
     the sidecar ends by itself. `beside` is background work, started when the methods are built. Wiring may
     set these two while it builds the methods; everything else belongs to the event loop. `visitors` counts
     clients served without a connection to our socket; `stirred` is called when one comes or leaves.
+    `tool_calls` counts the calls in progress of those that speak MCP.
     `gap`: what cannot be known of the time before this process. `is_watched`: whether an agent is at work, so
     that the socket is looked after; `reopened` is called when it had to be made again. `refuses_order`
     says why a process may not order something, "" where it may. `working`: what waiting peers are told.
@@ -79,6 +80,7 @@ class SidecarControl:
         self.beside: list[BackgroundWork] = []
         self.connections = 0
         self.visitors = 0
+        self.tool_calls: Callable[[], int] = lambda: 0
         self.gap = MemoryGap.NONE
         self.is_watched: Callable[[], bool] = lambda: False
         self.reopened: Callable[[], None] = lambda: None

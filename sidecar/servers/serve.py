@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sidecar.kernel.session import MemoryGap
 from sidecar.platform.files import ensure_folder
+from sidecar.platform.installation import read_code_digest
 from sidecar.servers import SOCKET_BACKLOG
 
 if TYPE_CHECKING:
@@ -168,19 +169,20 @@ GreetHolder = Callable[[], "HelloAnswer | None"]
 
 
 class SidecarSetup(NamedTuple):
-    """The folder of socket and lock, the log file, the version, and what the sidecar serves."""
+    """The folder of socket and lock, the log file, the version, what is served, and the code's digest."""
 
     run: Path
     log: Path
     version: str
     build: BuildMethods
+    read_code: Callable[[], str] = read_code_digest
 
 
 def serve_sidecar(life: SidecarSetup, greet: GreetHolder, pace: SidecarIntervals | None = None) -> int:
     """Run the sidecar until it ends; return the exit code.
 
-    0: it ended normally, or another one is there that is not older. 1: the lock is held by a process that
-    does not answer. 70: an internal error, see the log. Raises OSError where a folder cannot be used.
+    0: it ended normally, or another one is there that stays. 1: the lock is held by a process that does not
+    answer. 70: an internal error, see the log. Raises OSError where a folder cannot be used.
     """
     os.umask(0o077)
     os.chdir(life.run)
@@ -287,7 +289,7 @@ def _run_event_loop(
         asyncio.get_running_loop().call_later(COLLECTION_S, gc.enable)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, control.stop_by_signal)
-        sidecar = Sidecar(control, life.build, pace=pace)
+        sidecar = Sidecar(control, life.build, pace=pace, read_code=life.read_code)
         control.beside.append(lambda: guard.watch(control, sidecar))
         return await sidecar.run(listener)
 

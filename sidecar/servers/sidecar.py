@@ -5,6 +5,8 @@ Rules of this module:
 - It listens before it can answer: early requests wait until the methods are built.
 - Every request of a peer gets an answer; internal errors are in the log and never in the answer.
 - It ends when a newer sidecar asks for its place, when it is told to, and when nobody has come for a while.
+- Where nothing is at work it ends for a caller of other code, and where its own code has changed on disk;
+  that is looked at in a thread after a request, seldom: no event waits for it.
 - Background work may fail: that is logged, and everything else goes on.
 """
 
@@ -16,12 +18,13 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from sidecar.kernel.errors import BadInputError
+from sidecar.platform.installation import read_code_digest
 from sidecar.platform.rpc import (
     BAD_INPUT,
     INTERNAL_FAULT,
@@ -41,6 +44,10 @@ from sidecar.servers.control import BackgroundWork, Methods, Peer, SidecarContro
 CANCEL_S: Final = 5.0
 """Seconds that cancelled requests have to release what they hold, such as processes."""
 INTERNAL_ERROR: Final = 70
+WAITING: Final = frozenset({"events", "inbox"})
+"""Methods that wait for what others do, so that they may be asked again of the next sidecar."""
+WORK: Final = {"hook": "an event of a host", "tool": "a tool", "run_checks": "the checks of a run"}
+"""Methods in words for people."""
 
 BuildMethods = Callable[[SidecarControl], Methods]
 
@@ -58,10 +65,11 @@ CallLater = Callable[[float, Callable[[], None]], Timer]
 
 
 class SidecarIntervals(Struct, frozen=True, kw_only=True):
-    """Seconds between two "working" notifications, and between two renewal requests to one peer version."""
+    """Seconds between two "working" notifications, two renewal requests to one version, two looks at code."""
 
     beat_s: float = 2.0
     renew_s: float = 600.0
+    code_s: float = 20.0
 
 
 class Sidecar:
@@ -74,8 +82,16 @@ class Sidecar:
         *,
         pace: SidecarIntervals | None = None,
         later: CallLater | None = None,
+        read_code: Callable[[], str] = read_code_digest,
     ) -> None:
-        """Serve the methods that `build` makes in a thread; `later` schedules a callback after seconds."""
+        """Serve the methods that `build` makes in a thread; `later` schedules a callback after seconds.
+
+        `read_code` returns the digest of our code on disk.
+        """
+        self._read_code = read_code
+        self._code: asyncio.Task[str] | None = None
+        self._looked = 0.0
+        self._requests: list[str] = []
         self._control = control
         self._build = build
         self._pace = pace or SidecarIntervals()
@@ -85,7 +101,7 @@ class Sidecar:
         self._methods: asyncio.Future[Methods] | None = None
         self._open: dict[Connection, asyncio.Task[None]] = {}
         self._renewals: dict[str, float] = {}
-        self._beside: set[asyncio.Task[None]] = set()
+        self._beside: set[asyncio.Task[Any]] = set()
         self._own: Methods = {"hello": self._hello, "shutdown": self._shutdown}
 
     async def run(self, listener: socket.socket) -> int:
@@ -95,6 +111,7 @@ class Sidecar:
         self._control.stirred = self._await_visitors
         self._methods = loop.run_in_executor(None, self._build, self._control)
         self._methods.add_done_callback(self._built)
+        self._looked = loop.time()
         await self.listen(listener)
         await self._control.ending.wait()
         Path(listener.getsockname()).unlink(missing_ok=True)  # noqa: ASYNC240 - one system call
@@ -134,7 +151,8 @@ class Sidecar:
             self._control.drain()
             return
         if not self._control.ending.is_set():
-            self._beside = {asyncio.create_task(_run_background(work)) for work in self._control.beside}
+            self._beside |= {asyncio.create_task(_run_background(work)) for work in self._control.beside}
+        self._own_code()
         if not self._open:
             self._await_visitors()
 
@@ -190,10 +208,41 @@ class Sidecar:
             self._suggest_renewal(read_params(params, HelloRequest).version, peer)
         clock = asyncio.get_running_loop().time
         started = clock()
+        if works := method not in self._own and method not in WAITING:
+            self._requests.append(method)
         try:
             return await handler(params, peer)
         finally:
             log.info("%s took %.3f s", method, clock() - started)
+            if works:
+                self._requests.remove(method)
+                self._consider_code(clock())
+
+    def _busy(self) -> str:
+        """Name what would be cut off if this process ended now; "" for nothing."""
+        runs = ["a run" for connection in self._open if not connection.heard]
+        calls = ["a tool"] * self._control.tool_calls()
+        return ", ".join([*(WORK.get(method, "a command") for method in self._requests), *calls, *runs])
+
+    def _consider_code(self, now: float) -> None:
+        if now - self._looked >= self._pace.code_s and not self._busy():
+            self._looked = now
+            task = asyncio.create_task(self._end_where_code_changed())
+            self._beside.add(task)
+            task.add_done_callback(self._beside.discard)
+
+    async def _end_where_code_changed(self) -> None:
+        found = await asyncio.to_thread(self._read_code)
+        if found not in ("", await self._own_code()) and not self._busy():
+            log.info("the code has changed, so the next event starts another process")
+            self._control.drain()
+
+    def _own_code(self) -> asyncio.Future[str]:
+        """Return the digest of the code that runs here, read when the methods are built or somebody asks."""
+        if self._code is None:
+            self._code = asyncio.create_task(asyncio.to_thread(self._read_code))
+            self._beside.add(self._code)
+        return asyncio.shield(self._code)
 
     def _suggest_renewal(self, version: str, peer: Peer) -> None:
         """Ask a newer relay to start its own sidecar: seldom, because it may have none."""
@@ -203,11 +252,14 @@ class Sidecar:
             peer.notify("replace")
 
     async def _hello(self, params: Raw, peer: Peer) -> bytes:
-        newer = is_newer_version(read_params(params, HelloRequest).version, self._control.version)
-        if newer and not self._control.is_agent(peer.pid):
-            self._control.drain()
-        leaving = self._control.ending.is_set()
-        return msgspec.json.encode(HelloAnswer(self._control.version, self._control.pid, leaving))
+        asked, control = read_params(params, HelloRequest), self._control
+        code, busy = await self._own_code(), self._busy()
+        other = asked.code not in ("", code) and not busy
+        if (other or is_newer_version(asked.version, control.version)) and not control.is_agent(peer.pid):
+            control.drain()
+        return msgspec.json.encode(
+            HelloAnswer(control.version, control.pid, control.ending.is_set(), code, busy)
+        )
 
     async def _shutdown(self, _params: Raw, peer: Peer) -> bytes:
         if why := self._control.refuses_order("stop", peer.pid):

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from sidecar import cli
+from sidecar.cli import config
 from sidecar.hosts.claude_code import plugin
 from sidecar.platform import installation
+from sidecar.platform.client import SidecarClient, StopOutcome
 from sidecar.platform.paths import user_paths
 
 pytestmark = pytest.mark.process
@@ -148,6 +150,12 @@ def test_uninstalling_undoes_it_and_names_what_stays(
 def test_a_purge_removes_state_and_settings_with_the_last_host_alone_and_is_the_users(
     host: Host, command: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("a sidecar of any code is ended, and asked nothing")
+
+    for asking in ("call", "greet"):
+        monkeypatch.setattr(SidecarClient, asking, never)
+    monkeypatch.setattr(config.CommandLineFiles, "vouch", lambda *_: None)  # greets once the sidecar is gone
     both = f'[{USER},{{"id":"supervisor@supervisor","scope":"project","projectPath":"/p"}}]'
     for installed, agent, left in ((both, "", True), (f"[{USER}]", "1", True), (f"[{USER}]", "", False)):
         user_paths().record_runtime(command)
@@ -171,6 +179,7 @@ def test_an_upgrade_renews_the_plugin_wherever_it_is_and_nowhere_else(
     assert host.asked == []
     assert cli.run_command(["upgrade"]) == 0
     assert host.asked == [ADD, "plugin update supervisor@supervisor --scope user"]
+    assert f"  the sidecar: {StopOutcome.ABSENT}\n" in capsys.readouterr().out
     assert str(command) in file.read_text(encoding="utf-8")
     assert user_paths().recorded_runtime() == command
 

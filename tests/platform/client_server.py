@@ -28,8 +28,12 @@ def build(_control: SidecarControl) -> Methods:
 
 
 if __name__ == "__main__":
-    version = sys.argv[1]
+    version, code = sys.argv[1:]
+
+    def read_code() -> str:
+        return code
+
     paths = user_paths()
     paths.prepare()
-    life = SidecarSetup(paths.run, paths.log, version, build)
-    sys.exit(serve_sidecar(life, lambda: SidecarClient(paths, version=version).greet()))
+    life = SidecarSetup(paths.run, paths.log, version, build, read_code)
+    sys.exit(serve_sidecar(life, SidecarClient(paths, version=version, read_code=read_code).greet))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -16,10 +17,11 @@ import pytest
 from msgspec import Struct
 
 import sidecar
-from sidecar.platform import client
+from sidecar.platform import client, installation
 from sidecar.platform.client import SidecarClient, SidecarError, SidecarRefusedError, StopOutcome
 from sidecar.platform.paths import Paths, user_paths
 from sidecar.platform.rpc import HelloAnswer
+from sidecar.servers.control import is_newer_version
 
 pytestmark = pytest.mark.process
 
@@ -45,16 +47,17 @@ def paths() -> Paths:
 
 @pytest.fixture
 def make(paths: Paths, tmp_path: Path) -> Iterator[Make]:
-    """Make a client of a version, whose sidecar has that version too."""
+    """Make a client of a version and of code, whose sidecar has these too."""
 
-    def make(version: str = "1.0") -> SidecarClient:
-        start = tmp_path / f"start-{version}"
+    def make(version: str = "1.0", code: str = "c0de") -> SidecarClient:
+        start = tmp_path / f"start-{version}-{code}"
         home = Path(sidecar.__file__).parents[1]
         start.write_text(
-            f"#!/bin/sh\nPYTHONPATH={home} exec {sys.executable} {SERVER} {version}\n", encoding="utf-8"
+            f"#!/bin/sh\nPYTHONPATH={home} exec {sys.executable} {SERVER} {version} {code}\n",
+            encoding="utf-8",
         )
         start.chmod(0o755)
-        return SidecarClient(paths, version=version, command=(str(start),))
+        return SidecarClient(paths, version=version, command=(str(start),), read_code=lambda: code)
 
     yield make
     make().stop()
@@ -70,11 +73,45 @@ def test_parameters_and_results_are_structs(make: Make) -> None:
     assert make().call("echo", Text("ü\n"), Text) == Text("ü\n")
 
 
-def test_an_older_sidecar_is_replaced_and_a_newer_one_kept(make: Make) -> None:
-    old = make("1.0").call("pid", None, Pid)
-    new = make("1.1").call("pid", None, Pid)
+def test_a_sidecar_of_other_code_is_replaced_when_it_is_idle(make: Make) -> None:
+    old = make(code="old").call("pid", None, Pid)
+    new = make(code="new").call("pid", None, Pid)
     assert new != old
-    assert make("1.0").call("pid", None, Pid) == new
+    assert make(code="new").call("pid", None, Pid) == new
+    assert make("0.9", code="old").call("pid", None, Pid) != new  # whatever its version
+
+
+def test_a_sidecar_of_other_code_that_is_at_work_is_left_alone_and_named(make: Make, paths: Paths) -> None:
+    pid = make(code="old").call("pid", None, Pid)
+    with chdir(paths.run), closing(client.connect_to_sidecar(LIMIT_S)):  # as a run stays connected
+        with pytest.raises(
+            SidecarError, match=r"other code than this command, and is at work \(a run\)"
+        ) as caught:
+            make(code="new").call("pid", None, Pid)
+        assert caught.value.moves == (client.WAIT_ADVICE, client.STOP_ADVICE)
+    assert make(code="old").call("pid", None, Pid) == pid
+
+
+def test_a_command_whose_own_code_was_replaced_meanwhile_ends_nobody(make: Make, paths: Paths) -> None:
+    pid = make(code="new").call("pid", None, Pid)
+    found = ["old", "new"]
+    command = SidecarClient(paths, version="1.0", read_code=lambda: found.pop(0))
+    with pytest.raises(SidecarError, match="was upgraded while this command ran"):
+        command.call("pid", None, Pid)
+    assert make(code="new").call("pid", None, Pid) == pid
+
+
+def test_a_sidecar_from_before_the_digest_is_asked_for_its_place_as_a_newer_version_would(
+    paths: Paths,
+) -> None:
+    old = {"version": "0.2.0", "pid": 1, "leaving": False}
+    heard: list[bytes] = []
+    thread = serve_lines(paths, answer_line(old), answer_line({**old, "leaving": True}), heard=heard)
+    hello = SidecarClient(paths, version="0.2.0").greet()
+    assert hello is not None
+    assert hello.leaving
+    thread.join(LIMIT_S)
+    assert is_newer_version(json.loads(heard[1])["params"]["version"], "0.2.0")
 
 
 def test_a_refusal_has_the_sidecars_own_words(make: Make) -> None:
@@ -107,7 +144,7 @@ def test_a_sidecar_that_cannot_be_started_is_an_error_with_the_next_moves(paths:
 def test_a_greeting_finds_who_is_there_and_starts_nobody(make: Make) -> None:
     assert make().greet() is None
     pid = make().call("pid", None, Pid).pid
-    assert make().greet() == HelloAnswer("1.0", pid)
+    assert make().greet() == HelloAnswer("1.0", pid, code="c0de")
 
 
 def test_a_stop_ends_it_once(make: Make) -> None:
@@ -141,8 +178,9 @@ def test_a_sidecar_that_does_not_answer_is_an_error_with_the_next_moves(
     assert caught.value.moves == (client.DOCTOR_ADVICE, client.STOP_ADVICE)
 
 
-def serve_lines(paths: Paths, *lines: bytes) -> threading.Thread:
-    """Answer every line of one caller with the next of `lines`, in this process."""
+def serve_lines(paths: Paths, *lines: bytes, heard: list[bytes] | None = None) -> threading.Thread:
+    """Answer every line of one caller with the next of `lines`, in this process; note what was `heard`."""
+    heard = [] if heard is None else heard
     paths.prepare()
     listener = socket.socket(socket.AF_UNIX)
     with chdir(paths.run):
@@ -152,7 +190,7 @@ def serve_lines(paths: Paths, *lines: bytes) -> threading.Thread:
     def serve() -> None:
         with closing(listener), listener.accept()[0] as link, link.makefile("rb") as asked:
             for line in lines:
-                asked.readline()
+                heard.append(asked.readline())
                 link.sendall(line)
 
     thread = threading.Thread(target=serve, daemon=True)
@@ -160,7 +198,11 @@ def serve_lines(paths: Paths, *lines: bytes) -> threading.Thread:
     return thread
 
 
-HELLO = b'{"jsonrpc":"2.0","id":1,"result":{"version":"1.0","pid":1,"leaving":false}}\n'
+def answer_line(result: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode() + b"\n"
+
+
+HELLO = answer_line({"version": "1.0", "pid": 1, "code": installation.read_code_digest()})
 
 
 def test_signs_of_work_and_pieces_of_lines_are_waited_out(paths: Paths) -> None:

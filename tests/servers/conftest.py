@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
-from servers.bench import Bench
+from servers.bench import CODE, Bench
 from sidecar.servers.control import SidecarControl
 from sidecar.servers.serve import open_socket
 from sidecar.servers.sidecar import BuildMethods, CallLater, Sidecar, SidecarIntervals
@@ -23,6 +23,7 @@ class Start(Protocol):
         pace: SidecarIntervals | None = None,
         build: BuildMethods | None = None,
         later: CallLater | None = None,
+        read_code: Callable[[], str] = CODE,
     ) -> Bench: ...
 
 
@@ -42,9 +43,10 @@ async def start(run_folder: Path) -> AsyncIterator[Start]:
         pace: SidecarIntervals | None = None,
         build: BuildMethods | None = None,
         later: CallLater | None = None,
+        read_code: Callable[[], str] = CODE,
     ) -> Bench:
         bench = Bench(SidecarControl("1.2.3", run_folder / "sidecar.log"))
-        sidecar = Sidecar(bench.control, build or bench.methods, pace=pace, later=later)
+        sidecar = Sidecar(bench.control, build or bench.methods, pace=pace, later=later, read_code=read_code)
         bench.running = asyncio.create_task(sidecar.run(open_socket("sidecar.sock")))
         benches.append(bench)
         return bench

@@ -12,12 +12,14 @@ import pytest
 from servers.bench import Bench, happens
 from servers.conftest import Start
 from sidecar.servers.control import Methods, SidecarControl, is_newer_version
+from sidecar.servers.sidecar import SidecarIntervals
 from support.table import over_table
 
 
 async def test_hello_says_who_is_there(bench: Bench) -> None:
     answer = await (await bench.caller()).ask("hello", {"version": "1.2.3"})
-    assert answer["result"] == {"version": "1.2.3", "pid": os.getpid(), "leaving": False}
+    said = {"version": "1.2.3", "pid": os.getpid(), "leaving": False, "code": "c0de", "busy": ""}
+    assert answer["result"] == said
 
 
 async def test_a_newer_caller_gets_the_place_when_what_is_under_way_is_done(
@@ -35,6 +37,52 @@ async def test_a_newer_caller_gets_the_place_when_what_is_under_way_is_done(
     bench.go_on.set()
     assert (await asked.hear())["result"] == "done"
     assert await asked.is_hung_up_on()
+    assert await bench.end() == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "busy", "leaving"),
+    [
+        ("echo", "other", "", True),
+        ("echo", "c0de", "", False),
+        ("echo", "", "", False),
+        ("wait", "other", "a command", False),
+        ("events", "other", "", True),
+        ("", "other", "a run", False),  # it stays connected for its agents, and asks nothing
+    ],
+)
+async def test_a_caller_of_other_code_gets_the_place_where_nothing_is_at_work(
+    start: Start, asked: str, code: str, busy: str, *, leaving: bool
+) -> None:
+    bench: Bench
+    bench = start(build=lambda control: {**bench.methods(control), "events": bench.wait})
+    caller, other = await bench.caller(), await bench.caller()
+    await other.ask("hello")
+    if asked == "echo":
+        await caller.ask(asked)
+    elif asked:
+        caller.call(asked)
+        await happens(bench.begun)
+    answer = (await other.ask("hello", {"version": "1.2.3", "code": code}))["result"]
+    assert (answer["busy"], answer["leaving"]) == (busy, leaving)
+    bench.go_on.set()
+
+
+async def test_it_ends_after_a_request_when_its_code_on_disk_is_another_one(start: Start) -> None:
+    on_disk = ["old"]
+    bench = start(pace=SidecarIntervals(code_s=0.0), read_code=lambda: on_disk[-1])
+    busy, caller = await bench.caller(), await bench.caller()
+    await busy.ask("hello")
+    for code in ("old", ""):  # "": it is being replaced
+        on_disk.append(code)
+        assert (await caller.ask("hook", {}))["result"] == {}
+    busy.call("wait")
+    await happens(bench.begun)
+    on_disk.append("new")
+    assert (await caller.ask("hook", {}))["result"] == {}
+    assert not bench.control.ending.is_set()
+    bench.go_on.set()
+    assert await caller.is_hung_up_on()
     assert await bench.end() == 0
 
 

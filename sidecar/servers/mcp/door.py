@@ -149,7 +149,9 @@ def _has_build_failed(speaker: asyncio.Future[McpSpeaker]) -> bool:
 def _build_speaker(toolbox: Callable[[], Toolbox], control: SidecarControl) -> McpSpeaker:
     from sidecar.servers.mcp.session import McpSpeaker  # noqa: PLC0415 - a second that no stop may wait for
 
-    return McpSpeaker(toolbox(), control.version, control.ending)
+    speaker = McpSpeaker(toolbox(), control.version, control.ending)
+    control.tool_calls = speaker.calls
+    return speaker
 
 
 # --- over HTTP ----------------------------------------------------------------------------------------------

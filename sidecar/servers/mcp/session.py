@@ -153,6 +153,10 @@ class McpSpeaker:
                 self._telling[tell] = self._start(tell())
         return True
 
+    def calls(self) -> int:
+        """Return how many calls are in progress."""
+        return sum(self._calls.values())
+
     def _names(self) -> tuple[str, ...]:
         return tuple(offer.name for offer in self._toolbox.offers())
 
