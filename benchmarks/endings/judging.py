@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -29,9 +29,9 @@ from sidecar.evidence.ports import GateContext, GateProgressCallback
 from sidecar.evidence.proof.old_checks import ScratchChecks
 from sidecar.evidence.tree.checkpoints import GitCheckpoints
 from sidecar.evidence.tree.workspace import GitWorkspace
-from sidecar.judging.ports import ChosenBackend
+from sidecar.judging.ports import ChosenBackend, Judge
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, JudgeCase, Rest, RestReason
-from sidecar.kernel.events import AgentStopped, CommandTyped, JudgeAnswered
+from sidecar.kernel.events import AgentStopped, CommandTyped, JudgeAnswered, JudgeFailed
 from sidecar.kernel.evidence import Abstain, Evidence, Judgement, Source
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.kernel.log import RecordEntry
@@ -102,18 +102,23 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 class Listening:
-    """A `Judge` that abstains."""
+    """A `Judge` that abstains, or says what another one says."""
 
-    def __init__(self) -> None:
+    def __init__(self, judge: Judge | None = None) -> None:
         self.case: JudgeCase | None = None
+        self._judge = judge
 
     def chosen(self, environment: Mapping[str, str], settings: Settings) -> ChosenBackend:  # noqa: ARG002 - the port's
         """Itself."""
         return ChosenBackend("none", "it only listens")
 
-    async def ask(self, case: JudgeCase, environment: Mapping[str, str], settings: Settings) -> JudgeAnswered:  # noqa: ARG002 - the port's
+    async def ask(
+        self, case: JudgeCase, environment: Mapping[str, str], settings: Settings
+    ) -> JudgeAnswered | JudgeFailed:
         """Write the case down."""
         self.case = case
+        if self._judge:
+            return await self._judge.ask(case, environment, settings)
         return JudgeAnswered(
             Judgement(verdict=Abstain(reason="nobody judges here", confidence=0.5), backend="none")
         )
@@ -152,21 +157,30 @@ class Recorded:
         )
 
 
-def judge(ending: Ending, *, run: bool = True) -> Seen:
+def judge(
+    ending: Ending, *, run: bool = True, judge: Judge | None = None, began: Callable[[], None] | None = None
+) -> Seen:
     """Play the turn in a folder of its own, and see what becomes of the stop.
 
-    Without `run`, no gate runs: each ends as the ending says, as if its runner were not there.
+    Without `run`, no gate runs: each ends as the ending says, as if its runner were not there. `judge` is
+    asked instead of nobody. `began` is called when what begins with the goal is done; else nobody waits.
     """
     with tempfile.TemporaryDirectory(prefix="ending-", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
         gates = None if run and not ending.recorded else Recorded(ending)
-        return asyncio.run(_judged(ending, folder, gates))
+        return asyncio.run(_judged(ending, folder, gates, judge, began))
 
 
-async def _judged(ending: Ending, folder: Path, gates: Recorded | None) -> Seen:
+async def _judged(
+    ending: Ending,
+    folder: Path,
+    gates: Recorded | None,
+    judge: Judge | None,
+    began: Callable[[], None] | None,
+) -> Seen:
     project, home = folder / "project", folder / "home"
     ground.begin(ending, project, home)
-    listening, transcripts = Listening(), ScriptedTranscripts()
+    listening, transcripts = Listening(judge), ScriptedTranscripts()
     services = replace(house(folder, gates), judge=listening, transcripts=transcripts)
     supervisor, environment = Supervisor(services), ground.environment(home)
     offered = await services.catalog.list(str(project), environment)
@@ -181,6 +195,9 @@ async def _judged(ending: Ending, folder: Path, gates: Recorded | None) -> Seen:
     reply = await supervisor.tell(typed)
     if not isinstance(reply, CommandReply) or reply.refused:
         raise TypeError(f"the goal was not taken: {reply}")
+    if began:
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+        began()
     ground.end(ending, project, home)
     transcripts.script(_turn(ending, project))
     stop = AgentStopped(

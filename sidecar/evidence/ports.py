@@ -55,14 +55,16 @@ class ProjectCopy(Struct, frozen=True, kw_only=True):
     """A copy of a project. `project` is its folder, `environment` the one for commands in it.
 
     `checks` are the changed files that a mixed copy took from the other version than the code. `content` is
-    the same for two copies of the same files, "" where nobody can tell. `unseen` says why there is no copy,
-    else "".
+    the same for two copies of the same files, "" where nobody can tell. `only_product`: it is a copy of the
+    product alone, and nothing else changed, so that it holds the files of now. `unseen` says why there is no
+    copy, else "".
     """
 
     project: str = ""
     environment: Environment = {}
     checks: tuple[str, ...] = ()
     content: str = ""
+    only_product: bool = False
     unseen: str = ""
 
 

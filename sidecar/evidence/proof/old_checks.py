@@ -8,7 +8,8 @@ These runs make a comparison, and most stops need one or none:
     the new product alone    where proof is wanted and it failed: whether the product was repaired
     new checks, old code     where proof is wanted and it passed: whether new checks fail there
 
-Two copies of the same files are one run, which is remembered.
+Two copies of the same files are one run, which is remembered. Where nothing but the product changed, the run
+that passed is that of the new product alone.
 """
 
 from __future__ import annotations
