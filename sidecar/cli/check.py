@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.history import story_lines
-from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.printing import echo, echo_json, in_shell
 from sidecar.hosts.claude_code.codec import HOST as CLAUDE_CODE
 from sidecar.hosts.opencode.codec import HOST as OPENCODE
 from sidecar.hosts.recorded import (
@@ -87,7 +87,7 @@ def check(  # noqa: PLR0913 - one parameter per option
         echo_json(report)
     else:
         for line in _lines(report, explain=explain):
-            echo(line)
+            echo(in_shell(line))
     sys.exit(report.exit_code)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
-from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.printing import echo, echo_json, in_shell
 from sidecar.cli.status import status
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import CommandRefusal
@@ -77,7 +77,7 @@ def set_(
     try:
         _send_order(session, goal_order(terms))
     except CommandRefusal as refusal:
-        raise click.ClickException(str(refusal)) from refusal
+        raise click.ClickException(in_shell(str(refusal))) from refusal
 
 
 def _make_goal_command(name: str, about: str) -> Callable[..., Any]:
@@ -149,9 +149,9 @@ def _send_order(session: str, order: Order, *, silent: bool = False) -> None:
     asked = OrderRequest(who=session_reference(session), order=order, environment=dict(os.environ))
     reply = call_sidecar("order", asked, CommandReply)
     if reply.refused:
-        raise click.ClickException("\n".join(reply.lines))
+        raise click.ClickException(in_shell("\n".join(reply.lines)))
     if not silent:
-        echo("\n".join(reply.lines))
+        echo(in_shell("\n".join(reply.lines)))
 
 
 PROJECT_OPTION = click.option("--project", is_flag=True, help="For this folder and what is below it only.")

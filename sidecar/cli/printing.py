@@ -24,6 +24,11 @@ def echo(text: object = "", *, err: bool = False) -> None:
     click.echo(clean_text(str(text)), err=err)  # noqa: TID251 - the only place
 
 
+def in_shell(text: str) -> str:
+    """Return a text about a host's session for a shell, where each of the host's commands is one of ours."""
+    return text.replace("/supervisor:", "supervisor ")
+
+
 def local_time(at: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
     """Return a time, in seconds since the epoch, as this computer's user reads it."""
     return dt.datetime.fromtimestamp(at, tz=dt.UTC).astimezone().strftime(form)

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.text import Text
 
-from sidecar.cli.printing import echo_json_text
+from sidecar.cli.printing import echo_json_text, in_shell
 from sidecar.cli.screen import Screen
 from sidecar.kernel.goal import ExitCode
 from sidecar.kernel.runs import (
@@ -132,7 +132,7 @@ class RunTerminalView(RunView):
             self._print(f"  [red]agent: {_escape_line(why)}[/]")
 
     def _judged(self, what: IterationJudged) -> None:
-        words = what.note or f"{what.decision}: {what.reason} {what.detail}"
+        words = in_shell(what.note or f"{what.decision}: {what.reason} {what.detail}")
         first, *more = (line.removeprefix("Supervisor: ") for line in words.splitlines() or [""])
         self._print(f"{self._mark(what)}[bold yellow]supervisor[/] {_escape_line(first, REASON_LENGTH)}")
         for line in more:

@@ -17,7 +17,7 @@ from sidecar.cli.link import (
     call_sidecar,
     session_reference,
 )
-from sidecar.cli.printing import echo, echo_json, local_time
+from sidecar.cli.printing import echo, echo_json, in_shell, local_time
 from sidecar.cli.screen import Screen, new_table
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.log import RecordEntry
@@ -60,7 +60,8 @@ def status(session: str, *, exit_code: bool, accept_judged: bool, as_json: bool)
 
 def _print_report(report: SessionReport) -> None:
     console = Screen(highlight=False)
-    console.print("\n".join(escape_unprintable_lines(report.text)), markup=False)
+    text = in_shell(report.text) if report.session else report.text  # which host to start is told else
+    console.print("\n".join(escape_unprintable_lines(text)), markup=False)
     for task in journal_lines(report.journal, TASKS_SHOWN, time.time()):
         console.print(Text(task.text, style=task.style), soft_wrap=True)
     if report.off:

@@ -9,6 +9,7 @@ import pytest
 
 from sidecar.cli import goal as goal_module
 from sidecar.cli.options import CLAUDE_CODE, OPENCODE, HostChoice
+from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.orders import Order
 from support.typed import typed
 
@@ -45,6 +46,31 @@ def test_what_is_no_command_sets_a_goal(
 ) -> None:
     assert typed("goal", *words) == (0 if arguments else 2)
     assert orders == ([arguments] if arguments else [])
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("retry", "5"), "type: supervisor goal clear"),
+        (("retry",), "type: supervisor goal clear"),
+        (("goal", "x" * 5000), "the condition has 5000 characters"),
+    ],
+)
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_shell_is_answered_with_what_is_typed_in_a_shell(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    shown: str,
+    *,
+    refused: bool,
+) -> None:
+    reply = CommandReply(headline="To end it, type: /supervisor:goal clear", refused=refused)
+    monkeypatch.setattr(goal_module, "refuse_agents", lambda: None)
+    monkeypatch.setattr(goal_module, "call_sidecar", lambda *_: reply)
+    typed(*words)
+    said = "".join(capsys.readouterr())
+    assert (shown in said, "/supervisor:" in said) == (True, False)
 
 
 @pytest.mark.parametrize(

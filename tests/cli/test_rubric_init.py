@@ -41,6 +41,7 @@ def test_a_new_rubric_has_the_defaults_criteria_below_the_projects_name_and_noth
     assert text.startswith("# What done looks like in shop\n")
     assert parse_rubric(text) == parse_rubric(default())
     assert typed("rubric", "check", "--strict") == 0
+    assert "hint" not in capsys.readouterr().out
     assert typed("rubric", "diff", "--summary") == 0
     assert capsys.readouterr().out.endswith("  its criteria stay as they are\n")
 

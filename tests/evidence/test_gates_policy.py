@@ -263,7 +263,7 @@ FIRST_ANSWERS: list[tuple[str, list[Gate], str | None, str]] = [
         "claude-cli",
         (
             "No check decides this; it is judged by claude-cli."
-            f" Not approved, so not run: `pytest -q`; {APPROVE_HINT}."
+            f" Not approved yet: `pytest -q`; {APPROVE_HINT}."
         ),
     ),
     ("the docs are good", [], "", f"No check decides this; it is judged by {NOBODY}."),
@@ -282,7 +282,7 @@ FIRST_ANSWERS: list[tuple[str, list[Gate], str | None, str]] = [
         "claude-cli",
         (
             "No check decides this; it is judged by claude-cli."
-            f" Not approved, so not run: `ruff check` in api; {APPROVE_HINT}."
+            f" Not approved yet: `ruff check` in api; {APPROVE_HINT}."
         ),
     ),
 ]

@@ -85,7 +85,7 @@ def test_commands_about_the_goal_are_answered_on_stdout_and_cost_no_model_reques
     assert "no goal is set" in under.ask("/supervisor:goal").stdout
     for name, words, answer in (
         ("goal", "", "no goal is set"),
-        ("trust", "", "not approved, so not run:\n- tests: `python -m pytest -q`"),
+        ("trust", "", "not approved yet:\n- tests: `python -m pytest -q`"),
         ("trust", "tests", "approved: `python -m pytest -q`"),
     ):
         done = under.command(name, words)

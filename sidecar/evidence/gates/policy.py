@@ -38,7 +38,7 @@ PYTEST_LINE = re.compile(r"(?:python3? -m )?pytest(?: -\S+)*")
 NAMED_COMMANDS = 3
 """Commands that a sentence names."""
 NAME_CHECK = 'to name a check: /supervisor:goal CONDITION --check "command"'
-APPROVE_HINT = "to approve it: /supervisor:trust, or in a shell: supervisor trust"
+APPROVE_HINT = "to approve it: /supervisor:trust"
 
 
 def required_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate, ...]:
@@ -279,7 +279,7 @@ def describe_checks(goal: Goal, project_state: ProjectState, judge: str | None =
     if foreign:
         said.append(f"Not run, as only --check names commands: {foreign}.")
     if others:
-        said.append(f"Not approved, so not run: {_name_commands(others)}; {APPROVE_HINT}.")
+        said.append(f"Not approved yet: {_name_commands(others)}; {APPROVE_HINT}.")
     return " ".join(said)
 
 

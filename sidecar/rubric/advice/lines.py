@@ -212,9 +212,11 @@ FOLDER_LIKENESS: Final = 0.75
 
 
 def strange_globs(one: LocatedCriterion, around: RubricContext) -> Iterator[Flaw]:
-    """Yield each glob that can mean nothing, and each that means none of the project's files."""
+    """Yield each glob that can mean nothing, and each that means no file where all of a criterion do."""
     paths = around.paths if around.paths is not None and not around.more else None
-    for part, glob in _parts_of(one, CriterionKey.APPLIES_TO, one.criterion.applies_to):
+    globs = one.criterion.applies_to
+    useful = paths is not None and any(_may_mean_a_file(glob, paths) for glob in globs if glob[:1] != "!")
+    for part, glob in _parts_of(one, CriterionKey.APPLIES_TO, globs):
         bare = glob.removeprefix("!")
         if fault := _glob_fault(bare):
             yield warning(Code.GLOB_INVALID, fault, part)
@@ -224,7 +226,7 @@ def strange_globs(one: LocatedCriterion, around: RubricContext) -> Iterator[Flaw
             if better:  # else the files may be yet to come
                 fix = fix_by(f"Write `{better}`", part, glob.removesuffix(bare) + better)
                 yield warning(Code.GLOB_MATCHES_NOTHING, why, part, "", fix)
-            else:
+            elif not useful:
                 yield hint(Code.GLOB_MATCHES_NOTHING, why, part)
 
 

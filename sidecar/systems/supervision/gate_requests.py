@@ -350,7 +350,7 @@ class GateApprovals:
             )
         names = " ".join(gate.id for gate in shown[:2])
         lines.append(f"To approve: /supervisor:trust yes, or some of them: /supervisor:trust {names}")
-        return CommandReply(headline="not approved, so not run:", details=tuple(lines))
+        return CommandReply(headline="not approved yet:", details=tuple(lines))
 
 
 def _describe_gate(gate: Gate) -> Iterator[str]:

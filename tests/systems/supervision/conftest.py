@@ -11,9 +11,7 @@ from support.fakes import Fakes
 
 LINES = 3
 HEAD = "Supervisor"
-LISTS = tuple(
-    f"Supervisor: {what}" for what in ("not approved, so not run:", "approve what", "changed since")
-)
+LISTS = tuple(f"Supervisor: {what}" for what in ("not approved yet:", "approve what", "changed since"))
 """Answers to who asked for a list: each of its lines is something to approve."""
 
 

@@ -38,7 +38,7 @@ async def test_what_is_shown_can_be_approved_whole_or_by_name(fakes: Fakes) -> N
     text, refused = await trust(fakes)
     assert not refused
     assert text.splitlines() == [
-        "Supervisor: not approved, so not run:",
+        "Supervisor: not approved yet:",
         "- tests: `npm test` (a script)",
         "  which runs: vitest run",
         "- lint:api: `ruff check` in api (a tool)",
