@@ -67,7 +67,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     for it (the script in a package.json), so that approving the gate approves that too. `python`: the folder
     of the Python environment in which it runs, or its Python, relative to the project; "" for the one that is
     found there. `approved`: the user approved exactly this; `changed`: not this, but what it was before.
-    `covered`: a gate of a folder above runs it, too.
+    `covered`: a gate of a folder above runs it, too. `ci`: the project's CI files run checks of this kind.
     `lent`: it counts as approved for this stop, because the agent ran it.
     """
 
@@ -87,6 +87,7 @@ class Gate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     approved: bool = False
     changed: bool = False
     covered: bool = False
+    ci: bool = False
     lent: bool = False
 
     @property

@@ -191,6 +191,20 @@ def test_ci_is_required_where_the_goal_speaks_of_it() -> None:
     assert required_gates(goal("all is well"), offering(CI)) == ()
 
 
+def test_where_no_code_host_can_be_asked_ci_is_the_checks_that_its_files_run() -> None:
+    tests, lint = replace(PYTEST, ci=True), replace(PYTEST, id="lint", kind=Kind.LINT)
+    changed = IntegrityFinding(change=CheckChange.CI_CHANGED, weight=FindingSeverity.SHOWN, file="ci.yml")
+    for gates, findings, required, decided in (
+        ((tests, lint), (), ["tests"], True),
+        ((tests, lint), (changed,), [], False),
+        ((tests, CI), (), ["ci"], False),
+        ((PYTEST, lint), (), [], False),
+    ):
+        state, wanted = offering(*gates, findings=findings), goal("make CI green again")
+        assert [gate.id for gate in required_gates(wanted, state)] == required
+        assert gates_prove_condition(wanted, [needed(tests)], state) is decided
+
+
 @pytest.mark.parametrize(
     "project_state",
     [

@@ -35,11 +35,13 @@ from sidecar.evidence.detection.folder import (
 )
 from sidecar.evidence.detection.started import (
     StartedCommand,
+    list_ci_steps,
     list_started_commands,
     scripts_called_here,
 )
 from sidecar.kernel.gate import Gate, GateOrigin, Kind
 from sidecar.platform.shell.line import parse_simple_commands
+from sidecar.platform.tools import find_tool
 
 # --- package roots: the project itself, then the folders below it with their own manifest -------------------
 # A folder with its own Git repository is not part of the project. Links to folders are not followed, so the
@@ -177,10 +179,26 @@ def detect_gates(project: Path, environment: Mapping[str, str]) -> tuple[Gate, .
     """
     offers: dict[str, Sequence[_Offer]] = {}
     deep = not _contains_home(project, environment.get("HOME", ""))
-    for root in package_roots(project, environment.get("PATH", ""), deep=deep):
+    roots = package_roots(project, environment.get("PATH", ""), deep=deep)
+    for root in roots:
         found = (replace(one, covered=_is_repeated_above(root, one, offers)) for one in _find_offers(root))
         offers[root.name] = [one for one in found if not one.covered or one.found.kind is Kind.TESTS]
-    return tuple(_build_gates(offers))
+    gates, ran = tuple(_build_gates(offers)), _kinds_in_ci(roots[0])
+    if not ran <= {gate.kind for gate in gates}:
+        return gates
+    return tuple(replace(gate, ci=gate.kind in ran) for gate in gates)
+
+
+def _kinds_in_ci(root: PackageRoot) -> frozenset[Kind]:
+    """Return the kinds of checks that the CI files run; none where they run programs that nobody knows."""
+    files = (*root.search(".github/workflows", "*.yml", "*.yaml"), ".gitlab-ci.yml")
+    steps = (line for file in files for line, _ in list_ci_steps(root.text(file)))
+    direct = tuple(list_started_commands(steps))
+    behind = (one for each in direct if not each.place for one in list_commands_behind(each.text, root))
+    started = (*direct, *behind)
+    if any(one.program and find_tool(one.name.partition(" ")[0]) is None for one in started):
+        return frozenset()
+    return frozenset[Kind]().union(*(one.kinds for one in started))
 
 
 def _find_offers(root: PackageRoot) -> list[_Offer]:

@@ -5,9 +5,10 @@ A script can pass without checking anything: it prints a text, or only compiles.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
-from typing import Final
+from collections.abc import Callable, Container, Iterable, Iterator
+from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from sidecar.evidence.claims.check_runs import CheckScope, find_check_scope
@@ -18,6 +19,8 @@ from sidecar.platform.shell.line import parse_simple_commands
 from sidecar.platform.tools import Tool, find_tool, known_tools
 
 SCRIPT_SOURCES: Final = frozenset(("scripts", "targets"))
+STEP_KEYS: Final = frozenset(("run", "script", "command"))
+"""Of a CI file: what its steps run."""
 RUN_WORDS: Final = frozenset(("run", "run-script"))
 
 
@@ -126,3 +129,38 @@ def called_names(tool: Tool, words: tuple[str, ...]) -> tuple[str, ...]:
     if tool.kinds_from == "targets":
         return plain
     return (plain[1:] if plain[:1] and plain[0] in RUN_WORDS else plain)[:1]
+
+
+def list_ci_steps(
+    text: str, hides: Callable[[str, object], bool] = lambda *_: False
+) -> Iterator[tuple[str, bool]]:
+    """Yield the commands of a CI file, and whether a key above hides their failure."""
+    try:
+        yield from _steps_below(msgspec.yaml.decode(text), hides, set(), hidden=False)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return
+
+
+def _steps_below(
+    node: Any,  # noqa: ANN401 - any YAML
+    hides: Callable[[str, object], bool],
+    seen: set[int],
+    *,
+    hidden: bool,
+) -> Iterator[tuple[str, bool]]:
+    """Yield the steps of a part of a CI file. The services run lines with `-e`."""
+    if not isinstance(node, dict | list) or id(node) in seen:  # an alias
+        return
+    seen.add(id(node))
+    if isinstance(node, dict):
+        hidden = hidden or any(hides(str(key), value) for key, value in node.items())
+        for key, value in node.items():
+            listed = value if isinstance(value, list) else [value]
+            if key in STEP_KEYS and all(isinstance(one, str) for one in listed):
+                lines = "\n".join(listed)
+                yield f"set -e\n{lines}" if "\n" in lines.strip() else lines, hidden
+            else:
+                yield from _steps_below(value, hides, seen, hidden=hidden)
+    else:
+        for one in node:
+            yield from _steps_below(one, hides, seen, hidden=hidden)

@@ -74,8 +74,14 @@ def required_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate
 
 
 def checks_of_goal(goal: Goal, project_state: ProjectState) -> NamedChecks:
-    """Return the checks that a goal names."""
-    return named_checks(goal.condition, _gates_and_members(project_state), goal.checks)
+    """Return the checks that a goal names; where no code host can be asked, CI is what its files run."""
+    named = named_checks(goal.condition, _gates_and_members(project_state), goal.checks)
+    gates = project_state.catalog.gates
+    changed = any(one.change is CheckChange.CI_CHANGED for one in project_state.findings)
+    if Kind.CI not in named.kinds or changed or any(gate.kind is Kind.CI for gate in gates):
+        return named
+    kinds = frozenset(gate.kind for gate in gates if gate.ci)
+    return replace(named, kinds=named.kinds - {Kind.CI} | kinds) if kinds else named
 
 
 def _gates_and_members(project_state: ProjectState) -> tuple[Gate, ...]:

@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 from msgspec import Struct
 
 from sidecar.evidence.claims.check_runs import CheckScope, find_check_scope
 from sidecar.evidence.commands.kinds import kinds_of, target_kinds
+from sidecar.evidence.detection.started import list_ci_steps
 from sidecar.evidence.proof.check_files import hides_failure, is_ci_setting
 from sidecar.kernel.evidence import CheckChange, FileChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.gate import Kind
@@ -28,7 +28,6 @@ from sidecar.platform.shell.line import LINE_LIMIT, parse_simple_commands
 MAKEFILE: Final = re.compile(r"(^|/)((GNUm|m|M)akefile|[^/]+\.mk)$")
 SCRIPTS: Final = re.compile(r"(^|/)(package|composer)\.json$")
 SHELL: Final = re.compile(r"\.(sh|bash)$")
-STEP_KEYS: Final = frozenset(("run", "script", "command"))
 REACHES: Final = {CheckScope.WHOLE: 3, CheckScope.COUNTED: 2, CheckScope.PART: 1}
 """How far a failure reaches; 0 for one that is hidden."""
 MOST: Final = REACHES[CheckScope.WHOLE]
@@ -117,10 +116,8 @@ def _list_commands(path: str, text: str) -> Iterator[tuple[str, str, bool]]:
     elif MAKEFILE.search(path):
         yield from _recipe_lines(text)
     elif is_ci_setting(path):
-        try:
-            yield from _steps_of(msgspec.yaml.decode(text), set(), hidden=False)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            return
+        for command, hidden in list_ci_steps(text, hides_failure):
+            yield "", command, hidden
     elif SHELL.search(path):
         yield path.rpartition("/")[2].partition(".")[0], text, False
 
@@ -142,25 +139,6 @@ def _recipe_lines(text: str) -> Iterator[tuple[str, str, bool]]:
             yield from ((target, command, hidden) for target in targets)
         elif line.strip() and not line.startswith("#"):
             targets = line.partition(":")[0].split() if ":" in line else []
-
-
-def _steps_of(node: Any, seen: set[int], *, hidden: bool) -> Iterator[tuple[str, str, bool]]:  # noqa: ANN401 - any YAML
-    """Yield the commands of a CI file, as one unit. The services run lines with `-e`."""
-    if not isinstance(node, dict | list) or id(node) in seen:  # an alias
-        return
-    seen.add(id(node))
-    if isinstance(node, dict):
-        hidden = hidden or any(hides_failure(str(key), value) for key, value in node.items())
-        for key, value in node.items():
-            listed = value if isinstance(value, list) else [value]
-            if key in STEP_KEYS and all(isinstance(one, str) for one in listed):
-                lines = "\n".join(listed)
-                yield "", f"set -e\n{lines}" if "\n" in lines.strip() else lines, hidden
-            else:
-                yield from _steps_of(value, seen, hidden=hidden)
-    else:
-        for one in node:
-            yield from _steps_of(one, seen, hidden=hidden)
 
 
 def _find_checks(unit: str, command: str, *, hidden: bool) -> Iterator[_Check]:

@@ -215,3 +215,26 @@ def test_a_script_runs_the_tests_where_nothing_better_does(tmp_path: Path) -> No
     assert (gate.id, gate.command, gate.behind) == ("tests", "./run-tests.sh", "#!/bin/sh\n./t/all")
     lay(tmp_path, {"Makefile": "test:\n\t./run-tests.sh\n"})
     assert [gate.command for gate in detect_gates(tmp_path, {})] == ["make test"]
+
+
+CI_JOB = "jobs:\n  a:\n    steps:\n      - uses: actions/checkout@v4\n      - run: |\n          {}\n"
+
+
+@pytest.mark.parametrize(
+    ("step", "marked"),
+    [
+        ("npm ci\n          npm test", ["tests"]),
+        ("make ci", ["tests"]),
+        ("npm test && eslint .", []),  # no gate of the project's lints
+        ("npm test && ./scripts/audit", []),  # nobody knows what that checks
+        ("echo done", []),
+    ],
+)
+def test_checks_are_marked_that_the_ci_files_run_where_all_of_these_are_known(
+    tmp_path: Path, step: str, marked: list[str]
+) -> None:
+    files = {"package.json": JEST, "Makefile": "ci:\n\tnpm test\n"}
+    files[".github/workflows/ci.yml"] = CI_JOB.format(step)
+    assert [gate.id for gate in detect_gates(lay(tmp_path, files), {}) if gate.ci] == marked
+    (tmp_path / ".github/workflows/ci.yml").rename(tmp_path / ".gitlab-ci.yml")
+    assert [gate.id for gate in detect_gates(tmp_path, {}) if gate.ci] == marked
