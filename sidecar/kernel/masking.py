@@ -1,14 +1,15 @@
 """Masks the session's secrets in what was recorded, before anything else sees it (law 10).
 
-A secret is the value of an environment variable whose name says so. Secrets that are not in the session's
-environment are not recognized here.
+A secret is the value of an environment variable whose name says so, and each part of a value that looks drawn
+at random. Secrets that are not in the session's environment are not recognized here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,7 +22,15 @@ from sidecar.kernel.turn import CommandRun, Turn
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|COOKIE", re.IGNORECASE)
 MIN_SECRET_LENGTH = 8
 """Minimum characters of a secret; a shorter value cannot be told from ordinary words."""
+MIN_RANDOM_LENGTH: Final = 13
 MASK_TEXT = "[masked]"
+TOKEN: Final = re.compile(r"(?<![\w+/~-])[\w+/~-]{13,400}={0,2}", re.ASCII)
+"""What may have been drawn at random: a word of over twelve characters, of base64 and hexadecimal too."""
+CHANGES_PER_CHARACTER: Final = 0.25
+"""Changes of digits, capitals and small letters: 0.30 (base32) to 0.47 (hexadecimal) in drawn characters,
+less than 0.2 in names of files, versions and dates."""
+COMMIT: Final = re.compile("[0-9a-f]{40}")
+"""What CI tells in a variable, and a judge must be able to read."""
 
 S = TypeVar("S", bound=Struct)
 
@@ -29,13 +38,25 @@ SecretMask = Callable[[str], str]
 """Returns a text with its secrets masked."""
 
 
+def looks_random(token: str) -> bool:
+    """Return whether a token has digits and letters in the disorder of drawn characters."""
+    kinds = [(one.isdigit(), one.isupper()) for one in token if one.isascii() and one.isalnum()]
+    changes = sum(one != other and not (one[1] and not any(other)) for one, other in pairwise(kinds))
+    drawn = len(kinds) >= MIN_RANDOM_LENGTH and any(digit for digit, _ in kinds)
+    return drawn and changes >= len(kinds) * CHANGES_PER_CHARACTER and not COMMIT.fullmatch(token)
+
+
+def _secrets_in(environment: Mapping[str, str]) -> Iterator[str]:
+    for name, value in environment.items():
+        if SECRET_NAME.search(name) and len(value) >= MIN_SECRET_LENGTH:
+            yield value
+        if not value.startswith(("/", "~", ".")):
+            yield from filter(looks_random, TOKEN.findall(value))
+
+
 def build_secret_mask(environment: Mapping[str, str]) -> SecretMask:
     """Return a function that masks the secrets of this environment in a text."""
-    values = {
-        value
-        for name, value in environment.items()
-        if SECRET_NAME.search(name) and len(value) >= MIN_SECRET_LENGTH
-    }
+    values = set(_secrets_in(environment))
     if not values:
         return str
     pattern = re.compile("|".join(re.escape(value) for value in sorted(values, key=len, reverse=True)))

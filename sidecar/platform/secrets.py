@@ -1,7 +1,7 @@
 """Masks secrets in texts: values of the session's environment, and others by their form (law 10).
 
-The rules are data: those of gitleaks, converted, and ours (sidecar/data/secrets). A secret without a form (a
-password that a person made up) is found only next to a name that suggests a secret.
+The rules are data: those of gitleaks, converted, and ours (sidecar/data/secrets). A secret without a form is
+found next to a name that suggests one; written in base64 or hexadecimal, by what that says.
 
 A text is searched as it reads, without what a screen obeys or does not show; forms are searched once more
 with the lines joined, because terminals and tools wrap long tokens. What is found is masked in the text
@@ -11,6 +11,7 @@ as it is.
 from __future__ import annotations
 
 import re
+from base64 import b64decode, urlsafe_b64decode
 from bisect import bisect_right
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.masking import MASK_TEXT, build_secret_mask
+from sidecar.kernel.masking import MASK_TEXT, TOKEN, build_secret_mask
 from sidecar.kernel.text import CONTROL_CHARACTER, TERMINAL_ESCAPE
 from sidecar.platform.data import expand_parts, list_data, load_data
 
@@ -46,6 +47,9 @@ _WRAP: Final = re.compile(
 """A line break, with a backslash or not, at which a token may go on; what follows is no plain word."""
 _REST: Final = re.compile(r"[\w=-]*", re.ASCII)
 """The rest of a token, of which a form describes the beginning."""
+
+_PAIR: Final = re.compile(r"[^\s:/]{1,64}:[^\s:/]{4,}")
+"""User and password."""
 
 Span = tuple[int, int]
 
@@ -86,7 +90,7 @@ def _mask_secrets(text: str) -> str:
 def _mask_text(text: str) -> str:
     forms, named = load_rules()
     read = _View(text, _UNSEEN)
-    spans = [*read.find(forms, _REST), *read.find(named)]
+    spans = [*read.find(forms, _REST), *read.find(named), *map(read.span, _find_encoded(read.text))]
     joined = _View(read.text, _WRAP)
     if len(joined.text) < len(read.text):
         spans += map(read.span, joined.find(forms, _REST))
@@ -94,6 +98,28 @@ def _mask_text(text: str) -> str:
 
 
 _mask_cached = lru_cache(CACHED_TEXTS)(_mask_text)
+
+
+def _find_encoded(text: str) -> Iterator[Span]:
+    return (match.span() for match in TOKEN.finditer(text) if _encodes_secret(match[0]))
+
+
+def _encodes_secret(token: str) -> bool:
+    """Return whether it is base64 or hexadecimal of `user:password`, or of a text that holds a secret."""
+    padded = token + "=" * (-len(token) % 4)
+    for decode, whole in ((b64decode, padded), (urlsafe_b64decode, padded), (bytes.fromhex, token)):
+        try:
+            said = decode(whole).decode()
+        except ValueError:
+            continue
+        if said.isprintable() and (_PAIR.fullmatch(said) or _has_secret(said)):
+            return True
+    return False
+
+
+def _has_secret(text: str) -> bool:
+    view = _View(text, _UNSEEN)
+    return any(True for rules in load_rules() for _ in view.find(rules))
 
 
 def _mask_spans(text: str, spans: Iterable[Span]) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import string
+from base64 import b64encode
 from random import Random
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,9 @@ from hypothesis import strategies as st
 from sidecar.platform.secrets import SecretForms
 from sidecar.systems.supervision.policy import stop
 from support.table import over_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MASK = SecretForms().masker({})
 RANDOM = Random(4)  # noqa: S311 - made-up keys
@@ -177,6 +182,38 @@ def test_the_source_of_this_product_holds_no_secret() -> None:
 def test_values_of_the_environment_are_masked_too() -> None:
     mask = SecretForms().masker({"MY_TOKEN": "as plain as day"})
     assert mask("it is as plain as day") == "it is [masked]"
+
+
+@over_table(
+    "value",
+    [f"{made(9)}4x{made(9)}", f"3f{made(30, HEX)}", f"Endpoint=sb://bus.example/;Key={made(10)}7q{made(20)}"],
+    ids=["drawn", "hexadecimal", "a part of it"],
+)
+def test_a_value_of_the_environment_that_looks_random_is_masked_whatever_its_name(value: str) -> None:
+    shown = value.rpartition("Key=")[2]
+    assert SecretForms().masker({"BACKEND": value})(f"got {shown}!") == "got [masked]!"
+
+
+@over_table(
+    "value",
+    [
+        "xterm-256color",
+        "24ef11d7714f3028ecaf13c0c5d2e572e04ad197",
+        "/nix/store/0c5a1x9sdp8q7z2y-python3-3.11.4/bin",
+        "my-project-2024-01-15",
+        "getUserNameById",
+    ],
+)
+def test_an_ordinary_value_of_the_environment_stays(value: str) -> None:
+    assert SecretForms().masker({"BACKEND": value})(f"got {value}!") == f"got {value}!"
+
+
+@over_table("encode", [lambda said: b64encode(said).decode(), bytes.hex], ids=["base64", "hexadecimal"])
+def test_what_encodes_a_secret_is_one(encode: Callable[[bytes], str]) -> None:
+    for said in (b"deploy:wohl-kaum!", f"token is {FORMS['GitHub']}".encode()):
+        assert MASK(f'  "auth": "{encode(said)}",') == '  "auth": "[masked]",'
+    harmless = encode(b"the parser accepts comments")
+    assert MASK(harmless) == harmless
 
 
 def test_a_secret_in_a_line_without_end_is_found() -> None:
