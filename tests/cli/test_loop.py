@@ -18,7 +18,7 @@ from sidecar.cli.loop import loop
 from sidecar.kernel.settings import Settings
 from sidecar.platform.paths import user_paths
 from sidecar.systems.iteration.run_files import hold_run_lock
-from sidecar.workers.ports import WorkerRun, WorkerTask
+from sidecar.workers.ports import WorkerError, WorkerFailure, WorkerRun, WorkerTask
 from sidecar.workers.service import WorkerService
 from support.loop_projects import LOOP_PROJECTS, LoopProject
 from support.scripted_workers import ScriptedWorkers, Step, writes
@@ -35,6 +35,10 @@ def interrupts(_: Path) -> dict[str, Any]:
     """What Ctrl-C does to the command while a worker is at work."""
     os.kill(os.getpid(), signal.SIGINT)
     raise InterruptedError
+
+
+def times_out(_: Path) -> dict[str, Any]:
+    raise WorkerError(WorkerFailure.TIMED_OUT, "no answer came")
 
 
 class Shell:
@@ -201,3 +205,17 @@ def test_one_session_is_played_once_at_a_time_and_in_its_project(shell: Shell, t
 def test_without_a_task_it_says_what_to_type(shell: Shell) -> None:
     done = shell.types("run")
     assert (done.exit_code, "say what is to be done" in done.output) == (2, True)
+
+
+def test_a_check_that_a_worker_puts_in_place_of_the_typed_one_does_not_run(shell: Shell) -> None:
+    own = writes({"Makefile": "test:\n\t@true\n"}, summary="It passes now.")
+    done = shell.types("add sub(a, b)", steps=(WRONG, own))
+    assert done.exit_code == 2, done.output
+    assert "they changed after you typed the command" in done.stderr
+
+
+def test_a_worker_without_an_answer_completes_nothing_though_the_checks_pass(shell: Shell) -> None:
+    unable = writes({}, summary="I found no calculator", done=False)
+    done = shell.types("add sub(a, b)", steps=(times_out, unable, SUB))
+    assert (done.exit_code, len(shell.prompts)) == (0, 3), done.output
+    assert "check     worker, fail: - I found no calculator" in done.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import shutil
 import stat
@@ -269,6 +270,19 @@ def test_a_checkpoint_needs_nothing_of_the_users_repository(plain: Site) -> None
     (plain.project / "new").touch()
     plain.restore(first)
     assert plain.files() == before
+
+
+def test_a_checkpoint_of_another_repository_or_of_none_is_refused(site: Site, tmp_path: Path) -> None:
+    site.project.mkdir()
+    (site.project / "a.txt").write_text("a\n")
+    first = site.save()
+    assert "there is no checkpoint" in site.refused("0" * 16)
+    (lock,) = (site.state / "checkpoints").glob("*.lock")
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert "another process" in site.refused(first)
+    repository(tmp_path)
+    assert "another repository" in site.refused(first)
 
 
 def test_a_folder_without_a_repository(site: Site) -> None:

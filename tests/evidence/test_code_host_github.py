@@ -92,6 +92,32 @@ def test_nothing_but_passes_is_a_pass(hub: Bench, checks: list[object], reason: 
     assert reason in run.reason
 
 
+def test_ci_that_passed_does_not_count_for_what_is_not_committed(hub: Bench) -> None:
+    hub.gh.answers("pr view", hub.pull())
+    hub.gh.answers("pr checks", [check("build", "pass")])
+    (hub.project / "shop.py").write_text("price = 2\n")
+    run = hub.run(Kind.CI)
+    assert run.outcome is Outcome.COULD_NOT_RUN
+    assert run.reason.endswith("1 changed file is (shop.py) not committed")
+
+
+@pytest.mark.parametrize(
+    ("status", "conclusion", "outcome"),
+    [
+        ("completed", "failure", Outcome.FAILED),
+        ("completed", "never heard of", Outcome.COULD_NOT_RUN),
+        ("in_progress", "", Outcome.COULD_NOT_RUN),
+    ],
+)
+def test_a_workflow_run_counts_as_it_ended(
+    hub: Bench, status: str, conclusion: str, outcome: Outcome
+) -> None:
+    hub.gh.fails("pr view", 'no pull requests found for branch "work"\n')
+    run = {"workflowName": "CI", "event": "push", "headSha": hub.head, "status": status, "url": "u"}
+    hub.gh.answers("run list", [{**run, "conclusion": conclusion}])
+    assert hub.run(Kind.CI).outcome is outcome
+
+
 @pytest.mark.parametrize("pull", ["none", "of another commit"])
 def test_without_a_pull_request_of_this_commit_its_workflow_runs_count(hub: Bench, pull: str) -> None:
     hub.gh.fails("pr view", 'no pull requests found for branch "work"\n')

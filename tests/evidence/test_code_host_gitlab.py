@@ -69,3 +69,10 @@ def test_a_pipeline_counts_as_it_ended(
     assert run.outcome is outcome
     assert bool(run.failing) == (outcome is Outcome.FAILED)
     assert lab.glab.only_read()
+
+
+def test_a_pipeline_of_another_commit_is_no_evidence(lab: Bench) -> None:
+    lab.glab.answers("ci get", lab.pipeline(sha="0" * 40))
+    run = lab.run(Kind.CI)
+    assert run.outcome is Outcome.COULD_NOT_RUN
+    assert run.reason.startswith("the last pipeline ran on 000000000, checked out is")

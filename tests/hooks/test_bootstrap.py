@@ -79,6 +79,15 @@ def test_an_earlier_runtime_is_made_anew(tools: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "env").iterdir()) == ["bin", "pyvenv.cfg"]
 
 
+def test_a_folder_of_something_else_is_left_alone(tools: Path, tmp_path: Path) -> None:
+    fake_uv(tools)
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter").touch()
+    done = bootstrap(tools, str(tmp_path / "thesis"))
+    assert (done.returncode, "is not empty" in done.stderr) == (1, True)
+    assert (tmp_path / "thesis" / "chapter").exists()
+
+
 def test_where_making_it_anew_fails_the_earlier_runtime_stays(tools: Path, tmp_path: Path) -> None:
     (tmp_path / "env").mkdir()
     (tmp_path / "env" / "pyvenv.cfg").touch()

@@ -91,6 +91,15 @@ def test_the_plugins_own_runtime_comes_last(
     assert set(marks.read_text().splitlines()) == {"found serve /"}
 
 
+def test_another_command_of_this_name_is_not_run(scene: Scene, tmp_path: Path, marks: Path) -> None:
+    foreign = tmp_path / "npm" / "supervisor"
+    foreign.parent.mkdir()
+    foreign.write_text(f"#!/bin/sh\necho foreign >> {marks}\n", encoding="utf-8")
+    foreign.chmod(0o755)
+    assert printed(scene, "SessionStart", PATH=path_of(foreign.parent)) == {"systemMessage": SETUP}
+    assert not marks.exists()
+
+
 @pytest.mark.parametrize("where", [".", "node_modules/.bin", "deep/er"])
 def test_a_supervisor_inside_the_project_is_not_run(
     scene: Scene, runtime: Runtime, tmp_path: Path, marks: Path, where: str

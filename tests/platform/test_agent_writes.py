@@ -115,6 +115,15 @@ def test_an_edited_path_is_the_file_however_it_is_written(project: Path) -> None
     assert not wrote(project, paths=("rubric.md", ".supervisor", "/rubric.md", "\0", "x" * 5000))
 
 
+def test_the_target_of_a_link_is_the_file_too(project: Path) -> None:
+    (project / ".supervisor" / "rubric.md").unlink()
+    (project / "criteria.md").write_text("x")
+    (project / ".supervisor" / "rubric.md").symlink_to("../criteria.md")
+    assert wrote(project, paths=("criteria.md",))
+    assert wrote(project, "sed -i s/x/y/ criteria.md")
+    assert not wrote(project, "wc criteria.md")
+
+
 @pytest.mark.parametrize(
     ("writes", "expected"),
     [

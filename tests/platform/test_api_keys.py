@@ -67,6 +67,12 @@ class TestEnvironment:
         )
         assert await found(keys) == ("from-the-environment", "K")
 
+    async def test_a_variable_that_is_not_named_is_not_looked_at(self) -> None:
+        there = {"ANTHROPIC_API_KEY": SECRET, "OPENAI_API_KEY": SECRET}
+        for service in (ServiceSettings(), ServiceSettings(key_env="K")):
+            keys = ApiKeyFinder(service, there, there)
+            assert (await keys.fetch(), keys.place()) == (None, "")
+
     @pytest.mark.parametrize("secret", [f"{SECRET} {SECRET}", f"{SECRET}\r\nx-evil: 1", f"{SECRET}\u00e9"])
     async def test_what_cannot_be_a_key_is_refused_unquoted(self, secret: str) -> None:
         assert await refusal(ApiKeyFinder(ServiceSettings(key_env="K"), {"K": secret}, {})) == (

@@ -66,6 +66,13 @@ def test_who_only_reads_makes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "state").exists()
 
 
+def test_who_only_looks_at_another_processs_log_leaves_a_damaged_one(tmp_path: Path) -> None:
+    (tmp_path / LOG_FILE).write_bytes(b"no log" * 1000)
+    with pytest.raises(OSError, match="the log cannot be used"):
+        event_log(tmp_path).newest(ALL, 5)
+    assert [path.name for path in tmp_path.iterdir()] == [LOG_FILE]
+
+
 def test_a_reader_sees_what_is_whole_while_another_writes(tmp_path: Path) -> None:
     log = event_log(tmp_path)
     log.append(event(1.0))

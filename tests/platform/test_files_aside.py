@@ -98,6 +98,15 @@ def test_a_folder_is_made_with_all_above_it_for_its_owner_alone(tmp_path: Path) 
     assert [mode(place) for place in (folder, folder.parent, folder.parent.parent)] == [0o700] * 3
 
 
+@pytest.mark.parametrize(
+    ("was", "is_"), [(0o755, 0o700), (0o1777, 0o1777)], ids=["open", "shared on purpose"]
+)
+def test_a_folder_open_to_others_is_closed(tmp_path: Path, was: int, is_: int) -> None:
+    tmp_path.chmod(was)
+    ensure_folder(tmp_path)
+    assert mode(tmp_path) == is_
+
+
 def test_a_file_in_the_place_of_a_folder_is_an_error_and_stays(place: Path) -> None:
     place.write_bytes(b"x")
     for folder in (place, place / "below"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -85,6 +86,20 @@ def test_a_damaged_state_is_set_aside_with_its_reason_and_the_session_goes_on(
     store.save(replace(SESSION, stalls=3))
     assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=3)
     assert len(reasons(folder)) == 1
+
+
+@pytest.mark.parametrize(
+    ("damage", "expected"), [(half, "corrupt"), (by_hand, "edited"), (link, "unreadable")]
+)
+def test_damage_done_between_load_and_save_is_not_overwritten(
+    folder: Path, state: Path, damage: Callable[[Path], None], expected: str
+) -> None:
+    store = saved(folder, SESSION)
+    store.load(KEY)
+    damage(state)
+    store.save(replace(SESSION, stalls=3))
+    assert os.path.lexists(state.with_name(f"{state.name}.{expected}-1"))
+    assert store.load(KEY) == replace(SESSION, stalls=3)
 
 
 def test_a_document_that_does_not_fit_the_model_is_corrupt(folder: Path, state: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import stat
 from typing import TYPE_CHECKING
@@ -10,10 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
+from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform import session_store
 from sidecar.platform.files import read_whole
-from support.disks import files_of_at_most
+from support.disks import exhausted, files_of_at_most
 from support.states import KEY, SESSION, UnversionedFiles, document, folder_in_its_place, half, reasons, saved
 
 if TYPE_CHECKING:
@@ -63,6 +65,30 @@ def test_a_full_disk_is_an_error_and_the_old_state_holds(folder: Path, room: int
     assert reasons(folder) == ()
     store.save(replace(SESSION, stalls=2))
     assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "why"),
+    [("\ud800", BadInputError, "no Unicode"), ("x" * 2_000_000, OSError, "a session state of")],
+)
+def test_what_could_not_be_read_again_is_not_written(
+    folder: Path, text: str, error: type[Exception], why: str
+) -> None:
+    store = saved(folder, SESSION)
+    with pytest.raises(error, match=why):
+        store.save(replace(SESSION, judged=text))
+    assert UnversionedFiles(folder).load(KEY) == SESSION
+
+
+def test_too_many_open_files_set_nothing_aside(
+    folder: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = saved(folder, SESSION)
+    with monkeypatch.context() as patches:
+        patches.setattr(os, "open", exhausted)
+        with pytest.raises(OSError, match="too many open files"):
+            store.load(KEY)
+    assert (state.exists(), store.load(KEY), reasons(folder)) == (True, SESSION, ())
 
 
 def test_a_state_folder_that_is_a_file_is_an_error(folder: Path) -> None:

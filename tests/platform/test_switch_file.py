@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.steering import SwitchFile
+from support.disks import exhausted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -87,3 +89,15 @@ def test_what_is_no_path_cannot_be_switched_and_is_not_off(switches: SwitchFile,
     assert switches.off(project) == ""
     with pytest.raises(BadInputError, match="of a project"):
         switches.turn(on=False, project=project)
+
+
+def test_a_machine_at_its_limits_counts_as_off_and_sets_nothing_aside(
+    switches: SwitchFile, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    switches.turn(on=True, project="/code/a")
+    with monkeypatch.context() as patches:
+        patches.setattr(os, "open", exhausted)
+        assert "too many open files" in switches.off("/code/a")
+        with pytest.raises(OSError, match="too many open files"):
+            switches.turn(on=True, project=None)
+    assert [one.name for one in path.parent.iterdir()] == ["switches.json"]

@@ -38,6 +38,14 @@ def test_a_damaged_token_is_set_aside_and_made_anew(files: McpFiles, tmp_path: P
     assert damage in [path.read_bytes() for path in asides]
 
 
+def test_a_token_that_somebody_linked_there_is_not_taken(files: McpFiles, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("x" * 43, encoding="ascii")
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state" / "mcp-token").symlink_to(tmp_path / "elsewhere")
+    assert files.token() != "x" * 43
+    assert (tmp_path / "elsewhere").read_text(encoding="ascii") == "x" * 43
+
+
 def test_a_port_is_remembered(files: McpFiles) -> None:
     assert files.port() == 0
     files.remember(8123)

@@ -134,6 +134,12 @@ async def test_a_web_page_that_is_not_of_this_machine_is_refused(
         assert (await client.post("", json=message("initialize", HELLO))).status_code == status
 
 
+@pytest.mark.parametrize(("host", "status"), [("evil.example", 421), ("", 421), ("localhost:1", 200)])
+async def test_another_machines_name_is_refused(access: McpAccess, host: str, status: int) -> None:
+    async with visitor(access, Host=host) as client:
+        assert (await client.post("", json=message("initialize", HELLO))).status_code == status
+
+
 async def test_a_conversation_that_its_client_ended_is_over(access: McpAccess) -> None:
     async with visitor(access) as client:
         headers = await shaken(client)

@@ -86,6 +86,13 @@ async def test_it_ends_after_a_request_when_its_code_on_disk_is_another_one(star
     assert await bench.end() == 0
 
 
+async def test_another_version_or_code_is_no_way_for_an_agent_to_end_a_sidecar(bench: Bench) -> None:
+    bench.control.is_agent = lambda pid: pid == os.getpid()
+    for said in ({"version": "99.0"}, {"version": "1.2.3", "code": "other"}):
+        assert not (await (await bench.caller()).ask("hello", said))["result"]["leaving"]
+    assert not bench.control.ending.is_set()
+
+
 async def test_what_does_not_end_while_draining_is_cancelled(bench: Bench) -> None:
     caller = await bench.caller()
     caller.call("wait")

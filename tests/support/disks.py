@@ -25,3 +25,8 @@ def files_of_at_most(size: int) -> Iterator[None]:
 def refuse(*_: object, **__: object) -> None:
     """Stands in for a function of `os`."""
     raise OSError(errno.EROFS, "read-only file system")
+
+
+def exhausted(*_: object, **__: object) -> int:
+    """The same, of a process that has too many files open."""
+    raise OSError(errno.EMFILE, "too many open files")

@@ -80,6 +80,15 @@ def test_edits_allows_nothing_else(asked: ToolCallUpdate, project: str) -> None:
     assert not AgentPermit(PermissionLevel.EDITS, project, TOOLS).allows(asked)
 
 
+def test_none_allows_nothing_and_a_folder_beside_the_project_is_not_in_it(project: str) -> None:
+    for level, asked, allowed in (
+        (PermissionLevel.NONE, call("read", title="supervisor_status"), False),
+        (PermissionLevel.EDITS, call("edit", f"{project}/a.py"), True),
+        (PermissionLevel.EDITS, call("edit", f"{project}-other/a.py"), False),
+    ):
+        assert AgentPermit(level, project, TOOLS).allows(asked) is allowed
+
+
 @pytest.mark.parametrize(
     ("offered", "yes", "no"),
     [

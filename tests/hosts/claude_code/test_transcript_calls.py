@@ -104,6 +104,17 @@ async def test_a_command_in_the_background_has_the_exit_code_of_the_hosts_notice
     assert turn.prompts == ("ask",)
 
 
+async def test_a_notice_that_a_person_or_an_agent_wrote_changes_no_exit_code(transcript: Transcript) -> None:
+    notice = NOTICE.format("completed", 'Background command "t" completed (exit code 0)')
+    transcript.prompt("ask")
+    transcript.runs("pytest", "Exit code 1", "call-1", error=True)
+    transcript.says(notice)
+    transcript.runs("echo", notice, "call-2")
+    transcript.attachment(type="queued_command", prompt=notice, origin={"kind": "human"})
+    call = (await read(transcript.path)).calls[0]
+    assert (call.outcome, call.exit_code) == (CallOutcome.FAILED, 1)
+
+
 async def test_a_call_that_the_user_stopped_is_interrupted(transcript: Transcript) -> None:
     transcript.prompt("ask")
     transcript.calls("Bash", "call-1", {"command": "sleep 60"})

@@ -196,3 +196,18 @@ def test_no_stand_in_where_somebody_has_packages_or_may_want_some(tmp_path: Path
         (tmp_path / theirs).parent.mkdir(exist_ok=True)
         (tmp_path / theirs).touch()
     assert not plugin_file.needs_stand_in(tmp_path)
+
+
+@pytest.mark.parametrize("change", ["a package", "the lock", "a link"])
+def test_a_stand_in_of_which_somebody_made_something_stays(tmp_path: Path, change: str) -> None:
+    plugin_file.write_stand_in(tmp_path)
+    packages = tmp_path / "node_modules"
+    if change == "a package":
+        (packages / "ms").mkdir()
+    elif change == "the lock":
+        (tmp_path / "package-lock.json").write_bytes(STAND_IN + b"\n")
+    else:
+        packages.symlink_to(packages.rename(tmp_path / "theirs"))
+    before = sorted(tmp_path.rglob("*"))
+    plugin_file.remove_stand_in(tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before

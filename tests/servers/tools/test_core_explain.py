@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from servers.tools.core_room import settled
 from servers.tools.desk import CONDITION, Desk, real_words
@@ -22,11 +23,14 @@ from support.cases import (
     incomplete,
     ran,
     session,
+    stopped,
     talk,
     turn,
 )
 from support.fakes import ENVIRONMENT, command
 from support.scripted_gates import FAILED
+
+SECRET = "hunter2-and-more"
 
 
 def use(desk: Desk, settings: Settings) -> None:
@@ -155,3 +159,16 @@ async def test_it_says_what_is_left(desk: Desk) -> None:
     await desk.fakes.sent_back(continued=True)
     assert (await desk.data("explain"))["left"]["continuations"] == 1
     assert "15 of 16 continuations are left" in await desk.text("explain")
+
+
+async def test_no_secret_of_the_session_is_in_what_these_tools_answer(desk: Desk) -> None:
+    environment = ENVIRONMENT | {"DEPLOY_TOKEN": SECRET}
+    desk.fakes.store.put(session(goal=goal(f"log in with {SECRET}")))
+    await desk.fakes.tell(stopped(environment=environment, subagent=True))
+    entry = RecordEntry(at=0.0, event="stop", decided="continue", detail=SECRET)
+    desk.fakes.record.append(KEY, entry)
+    desk.fakes.catalog.gates = (replace(PYTEST, approved=True),)
+    desk.fakes.catalog.problems = (SECRET,)
+    desk.fakes.gates.script(PYTEST.command, replace(FAILED, failures=(SECRET,), reason=SECRET))
+    for tool in ("explain", "evidence", "gates", "gates_run"):
+        assert SECRET not in str(await desk.data(tool)) + await desk.text(tool), tool

@@ -75,6 +75,12 @@ async def test_a_caller_at_work_in_the_project_or_above_it_reaches_its_session(p
     assert answer.data == Gives("agent s1 ")
 
 
+@pytest.mark.parametrize("project", [f"{PROJECT}-2", "/elsewhere", "relative"])
+async def test_a_caller_at_work_elsewhere_does_not(project: str) -> None:
+    with pytest.raises(RefusalError, match="another project"):
+        await box(seen).call("echo", {"session": KEY.id}, Caller(project=project))
+
+
 async def test_a_list_or_an_object_may_come_as_a_text_of_json_and_a_text_stays_a_text() -> None:
     given = {"part": '{"name": "x"}', "parts": '[{"name": "y"}]', "text": '{"name": "z"}'}
     taken: list[Takes] = []

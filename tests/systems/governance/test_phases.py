@@ -360,6 +360,33 @@ async def test_out_of_order_wrong_lock_wrong_mode_and_a_second_holder_are_refuse
         )
 
 
+async def test_what_the_caller_passes_is_compared_and_the_audit_counts(room: Room) -> None:
+    governance = room.governance(*GOOD)
+    begun = AnalyzeInput(problem_statement="sub is missing")
+    lock = (await call(governance, room.caller, GovernedPhase.ANALYZE, "new", begun)).context_lock_id
+    other = msgspec.convert(ANALYSIS | {"risks": ["none of it is true"]}, forms.Analysis)
+    outcome = await call(governance, room.caller, GovernedPhase.PLAN, lock, PlanInput(analysis=other))
+    assert outcome.error is not None
+    assert outcome.error.type is ErrorType.INPUT_DIFFERS
+    assert "none of it is true" not in room.workers.tasks[1].prompt
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [("enabled = false", "governance-disabled"), ('modes = ["safe"]', "governance-mode-off")],
+)
+async def test_the_settings_say_which_phase_may_run_in_which_mode(
+    room: Room, monkeypatch: pytest.MonkeyPatch, settings: str, why: str
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(room.config))
+    lay_out(room.config, {"supervisor/config.toml": f"[governance.phase.analyze]\n{settings}\n"})
+    governance, begun = room.governance(*GOOD), AnalyzeInput(problem_statement="sub is missing")
+    request = PhaseRequest(phase=GovernedPhase.ANALYZE, lock="new", given=begun, mode=Mode.FAST)
+    with pytest.raises(ToolRuleError, match=why):
+        await governance.run(request, room.caller, lambda _: None)
+    assert governance.works() == ()
+
+
 async def test_while_a_phase_is_at_work_no_other_process_works_under_its_lock(room: Room) -> None:
     def meanwhile(_: Path) -> dict[str, Any]:
         (held,) = room.governance().works()

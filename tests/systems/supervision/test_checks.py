@@ -79,6 +79,12 @@ async def room() -> Room:
     return room
 
 
+async def test_nothing_runs_where_supervisor_is_switched_off(room: Room) -> None:
+    room.fakes.switches.turn(on=False, project=PROJECT)
+    assert (await room.refused()).rule == "gates-off"
+    assert room.fakes.gates.ran == []
+
+
 # --- which --------------------------------------------------------------------------------------------------
 
 

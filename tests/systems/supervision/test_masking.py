@@ -6,6 +6,7 @@ Which secrets are known is shown in tests/platform/test_secrets.py.
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Final
 
 import msgspec
@@ -74,3 +75,12 @@ async def test_no_secret_leaves_by(way: str, scene: Scene) -> None:
     text = repr(scene.ways_out()[way])
     assert "[masked]" in text
     assert not [secret for secret in SECRETS if secret in text]
+
+
+async def test_no_secret_reaches_the_log_file(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    scene = Scene()
+    scene.fakes.log.full = True  # which is logged
+    await scene.play()
+    assert "could not be written" in caplog.text
+    assert not [secret for secret in SECRETS if secret in caplog.text]

@@ -332,6 +332,12 @@ def test_what_a_gate_reports_is_counted(kind: Kind) -> None:
     assert {name: getattr(result, name) for name in counts} == counts
 
 
+def test_a_pass_on_other_files_than_those_that_changed_shows_nothing() -> None:
+    for run, tree in ((gate_run(TESTS, moved=True), "tree-1"), (gate_run(TESTS), "tree-2")):
+        result = build_gate_result(run, tree, Settings(), required=True)
+        assert (result.verdict, result.reason) == (GateVerdict.COULD_NOT_RUN, "files changed while it ran")
+
+
 # --- the ladder ---------------------------------------------------------------------------------------------
 
 
@@ -395,6 +401,18 @@ async def test_a_restore_is_shown_first_and_keeps_what_it_replaces() -> None:
     assert (loop.iteration, loop.input_tokens) == (1, 10)
     room.fakes.workspace.tree = "tree-2"
     assert (await room.loops.checkpoints.restore(SESSION, made.id, shown.word)).kept == ""
+
+
+async def test_no_restore_completes_a_task() -> None:
+    room = Loops()
+    await room.begun()
+    await room.report()
+    made = await room.loops.checkpoints.save(SESSION)
+    room.journals.put_task(KEY, replace(room.task(), status=TaskStatus.REMAINING))
+    shown = await room.loops.checkpoints.restore(SESSION, made.id)
+    await room.loops.checkpoints.restore(SESSION, made.id, shown.word)
+
+    assert room.task().status is TaskStatus.REMAINING
 
 
 async def test_of_a_forgotten_session_no_loop_baseline_or_saved_file_is_left() -> None:
