@@ -69,6 +69,7 @@ def test_a_session_of_claude_code(host: Host, model: ScriptedModel) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_session_of_opencode(opencode_host: OpenCode, model: ScriptedModel) -> None:
     played = opencode_supervised
     committed(opencode_host.project)

@@ -47,12 +47,14 @@ def test_a_skipped_test_under_a_claim_is_sent_back_quoting_the_old_failure_and_u
     assert under.report().status == "achieved"
 
 
+@pytest.mark.long
 def test_a_repair_with_rewritten_tests_is_achieved_without_a_question(under: Supervised) -> None:
     under.script(runs(REWRITE), reads_shop(under.host), writes_shop(under.host), says("Repaired."))
     under.ask(GOAL)
     assert (under.report().status, under.continuations()) == ("achieved", [])
 
 
+@pytest.mark.long
 def test_a_failing_test_that_was_repaired_is_achieved_though_the_agent_runs_nothing(
     under: Supervised,
 ) -> None:
@@ -68,6 +70,7 @@ def test_a_goal_in_plain_words_is_achieved_where_red_became_green(under: Supervi
     assert (under.report().status, under.continuations()) == ("achieved", [])
 
 
+@pytest.mark.long
 def test_a_skipped_test_that_stays_is_weighed_by_a_judge_who_must_cite_it(under: Supervised) -> None:
     careless = {"verdict": "complete", "criteria": [{"criterion": "tests pass", "evidence": ["E1"]}]}
     under.script(runs(SKIP), says("All tests pass."), says("That test is wrong: the shop owner said so."))
@@ -116,7 +119,9 @@ def edits_shop(script: str) -> ReplyRule:
     return runs(f"sed -i '{script}' shop.py && {COMMIT}")
 
 
-@pytest.mark.parametrize("repaired", [True, False], ids=["repaired there", "broken there"])
+@pytest.mark.parametrize(
+    "repaired", [True, pytest.param(False, marks=pytest.mark.long)], ids=["repaired there", "broken there"]
+)
 def test_the_worktree_that_the_agent_entered_is_judged(under: Supervised, repaired: bool) -> None:  # noqa: FBT001 - a column
     project = under.host.project
     if not repaired:

@@ -26,6 +26,7 @@ from support.model_script import (
     reply_with_text,
 )
 from support.model_server import ScriptedModel
+from support.table import sampled
 
 pytestmark = pytest.mark.proves("Claude Code")
 
@@ -78,17 +79,16 @@ def test_an_agent_that_only_talks_rests_as_stalled_before_the_hosts_own_cap(unde
 
 
 @pytest.mark.parametrize(
-    "command", ["/supervisor:retry 3", "/supervisor:goal clear", "/supervisor:goal", "/supervisor:trust"]
+    "command",
+    sampled(
+        ("/supervisor:retry 3", "/supervisor:goal clear", "/supervisor:goal", "/supervisor:trust"),
+        "/supervisor:goal clear",
+    ),
 )
 def test_a_command_about_the_goal_costs_no_model_request(under: Supervised, command: str) -> None:
     result = under.ask(command)
     assert "Supervisor: " in result.result
     assert (result.num_turns, result.total_cost_usd, result.is_error) == (0, 0.0, False)
-    assert under.model.requests == ()
-
-
-def test_a_budget_out_of_range_is_refused_at_no_cost(under: Supervised) -> None:
-    assert "1 to 100" in under.ask("/supervisor:retry 101").result
     assert under.model.requests == ()
 
 
@@ -146,6 +146,7 @@ def test_without_a_goal_a_claim_after_a_failing_test_run_is_sent_back(under: Sup
     assert "the last test run of this turn failed" in told
 
 
+@pytest.mark.long
 def test_plan_mode_is_left_alone(under: Supervised) -> None:
     under.script(says(CLAIM))
     under.host.ask(GOAL, *under.plugin, "--permission-mode", "plan")
@@ -153,15 +154,7 @@ def test_plan_mode_is_left_alone(under: Supervised) -> None:
     assert under.report().story[-2].decided == "plan-mode" or under.report().story[-1].decided == "plan-mode"
 
 
-def test_shadow_mode_judges_and_records_but_never_continues(under: Supervised) -> None:
-    folder = under.host.home / ".config" / "supervisor"
-    folder.mkdir(parents=True)
-    (folder / "config.toml").write_text('mode = "shadow"\n', encoding="utf-8")
-    under.script(says(CLAIM))
-    assert under.ask(GOAL).result == CLAIM
-    assert [entry.decided for entry in under.report().story if entry.event == "stop"] == ["shadow"]
-
-
+@pytest.mark.long
 def test_switched_off_leaves_stops_alone_and_refuses_goals(under: Supervised) -> None:
     assert under.supervisor("off").returncode == 0
     under.script(ReplyRule(reply_with_text("Done."), AGENT, times=None))

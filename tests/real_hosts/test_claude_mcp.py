@@ -120,6 +120,7 @@ def test_a_server_that_is_only_called_as_ours_gets_no_leave(under: Supervised) -
     assert "requested permissions" in told(under)[0]
 
 
+@pytest.mark.long
 def test_a_host_without_the_plugin_is_told_what_to_do_about_it(under: Supervised) -> None:
     named = {"mcpServers": {"supervisor": {"command": str(SUPERVISOR), "args": ["mcp"]}}}
     under.script(
@@ -131,6 +132,7 @@ def test_a_host_without_the_plugin_is_told_what_to_do_about_it(under: Supervised
     assert "supervisor install" in said
 
 
+@pytest.mark.long
 def test_a_helper_of_the_agent_writes_into_the_journal_of_its_session(under: Supervised) -> None:
     helper = RequestMatch(has_tool="Bash", any="Plan it, helper")
     order = {"description": "plan", "prompt": "Plan it, helper", "subagent_type": "general-purpose"}
@@ -176,6 +178,7 @@ def test_after_clear_the_next_call_is_of_the_new_session(under: Supervised) -> N
     assert under.report().session == second
 
 
+@pytest.mark.long
 def test_what_the_journal_leaves_open_reaches_the_judge_who_sends_the_agent_back(under: Supervised) -> None:
     open_task = {
         "verdict": "incomplete",

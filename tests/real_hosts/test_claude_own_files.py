@@ -79,6 +79,7 @@ def test_writes_to_settings_and_state_are_refused_with_a_reason_and_the_files_st
     assert "the-secret" not in "".join(told)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("config")
 def test_work_in_a_project_of_that_name_and_reading_go_through(under: Supervised) -> None:
     folder = under.host.project / "supervisor"

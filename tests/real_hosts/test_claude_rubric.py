@@ -77,6 +77,7 @@ def writes(path: Path, text: str) -> tuple[ReplyRule, ReplyRule]:
     return ReplyRule(reply_with_calls(read), AGENT), ReplyRule(reply_with_calls(write), AGENT)
 
 
+@pytest.mark.long
 def test_an_edited_antipattern_flips_the_verdict_of_the_very_next_stop(under: Supervised) -> None:
     path = rubric(under, PLAIN)
     under.script(runs(WORK), says("Done."))

@@ -77,6 +77,7 @@ def test_escape_cancels_the_judging_and_kills_the_check(under: Supervised) -> No
     assert under.report().status == "active"
 
 
+@pytest.mark.long
 def test_clear_typed_while_judging_ends_it_and_clears_the_goal(under: Supervised) -> None:
     under.script(says("Done."))
     with under.terminal() as terminal:
@@ -88,6 +89,7 @@ def test_clear_typed_while_judging_ends_it_and_clears_the_goal(under: Supervised
     assert under.continuations() == []
 
 
+@pytest.mark.long
 def test_a_cleared_conversation_starts_without_the_goal(under: Supervised) -> None:
     under.script(ReplyRule(reply_with_text("Working on it."), AGENT, times=None))
     with under.terminal() as terminal:

@@ -84,6 +84,7 @@ def govern(host: Host | OpenCode, *arguments: str) -> subprocess.CompletedProces
     )
 
 
+@pytest.mark.long
 def test_a_change_that_opencode_made_is_delivered_at_once(
     opencode_host: OpenCode, model: ScriptedModel
 ) -> None:

@@ -72,6 +72,7 @@ def test_a_valid_verdict_costs_one_request_and_no_tools(ask: Ask, model: Scripte
     assert not {"Bash", "Read", "Write", "Edit"} & set(request.tools)
 
 
+@pytest.mark.long
 def test_a_verdict_that_breaks_its_bounds_is_sent_back_once(ask: Ask, model: ScriptedModel) -> None:
     model.add(ReplyRule(LOOSE, JUDGE), FIT)
     assert isinstance(ask(), JudgeAnswered)
@@ -79,6 +80,7 @@ def test_a_verdict_that_breaks_its_bounds_is_sent_back_once(ask: Ask, model: Scr
     assert "Expected `array` of length >= 1" in model.requests[1].text
 
 
+@pytest.mark.long
 def test_a_model_that_never_fits_the_schema_is_given_up(ask: Ask, model: ScriptedModel) -> None:
     model.add(ReplyRule(WRONG, JUDGE, times=None))
     said = ask()

@@ -107,7 +107,7 @@ def opencode_room(opencode_host: OpenCode, model: ScriptedModel) -> Room:
     return make_room(opencode_host, model, LOOP_PROJECTS["Node"])
 
 
-@pytest.fixture(params=["claude", "opencode"])
+@pytest.fixture(params=["claude", pytest.param("opencode", marks=pytest.mark.long)])
 def room(request: pytest.FixtureRequest, claude_room: Room, opencode_room: Room) -> Room:
     return claude_room if request.param == "claude" else opencode_room
 
@@ -131,6 +131,7 @@ def test_a_wrong_attempt_goes_back_and_the_right_one_completes_the_task(room: Ro
     assert "T1   completed" in room.loop("status").stdout
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_the_worker_and_the_session_goes_on(claude_room: Room) -> None:
     claude_room.model.add(ReplyRule(EndlessReply(), WORKER, 1))
     claude_room.plays(claude_room.project.with_behaviour("sub"))

@@ -40,6 +40,7 @@ def judged(answer: dict[str, Any], about: str) -> ReplyRule:
     )
 
 
+@pytest.mark.long
 def test_a_skipped_test_under_a_claim_is_sent_back_quoting_the_old_failure_and_undone(
     shop: Supervised, desk: Desk
 ) -> None:
@@ -65,6 +66,7 @@ def test_a_goal_in_plain_words_is_achieved_where_red_became_green(shop: Supervis
     assert shop.continuations() == []
 
 
+@pytest.mark.long
 def test_a_commit_that_never_was_is_sent_back(shop: Supervised, desk: Desk) -> None:
     here = shop.host.project
     done = {"verdict": "complete", "criteria": [{"criterion": "notes", "evidence": ["E1", "E2"]}]}

@@ -76,6 +76,7 @@ def test_the_model_is_offered_the_tools_calls_one_and_reads_what_it_says(
     assert [part["state"]["status"] for part in used(done.stdout)] == ["completed", "completed"]
 
 
+@pytest.mark.long
 def test_a_call_that_nobody_gave_a_session_fails_and_the_model_is_told_why(
     host: OpenCode, model: ScriptedModel
 ) -> None:

@@ -68,6 +68,7 @@ def test_agent_model_and_variant_of_the_last_prompt_are_kept(shop: Supervised, d
     assert (sent.info.agent, sent.info.raw["model"]["modelID"]) == ("careful", SMALL_MODEL)
 
 
+@pytest.mark.long
 def test_commands_about_the_goal_cost_no_model_request_and_leave_a_line(shop: Supervised, desk: Desk) -> None:
     shop.script(says("Hello.", shop.host.project))
     session = desk.session()
@@ -103,6 +104,7 @@ def test_a_goal_is_shown_as_it_was_typed_and_only_a_whole_word_loses_its_quotes(
         assert (f"\n{shown}\n" in meant.text, meant.synthetic) == (True, True)
 
 
+@pytest.mark.long
 def test_a_command_while_the_agent_works_is_carried_out_at_no_extra_request(
     shop: Supervised, desk: Desk
 ) -> None:
@@ -135,6 +137,7 @@ def test_a_prompt_typed_while_judging_wins(shop: Supervised, desk: Desk) -> None
     assert shop.stops()[0] == "superseded"
 
 
+@pytest.mark.long
 def test_a_look_and_a_budget_typed_while_judging_do_not_end_it(shop: Supervised, desk: Desk) -> None:
     here = shop.host.project
     shop.script(says("Done.", here), says("Done again.", here))
@@ -196,6 +199,7 @@ def test_a_helper_cannot_command(shop: Supervised, desk: Desk) -> None:
     (here / "release").touch()
 
 
+@pytest.mark.long
 def test_clear_typed_while_judging_ends_it(shop: Supervised, desk: Desk) -> None:
     shop.script(says("Done.", shop.host.project))
     session = desk.session()
@@ -266,6 +270,7 @@ def test_a_refused_permission_is_the_users_word(shop: Supervised, desk: Desk) ->
     assert shop.continuations() == []
 
 
+@pytest.mark.long
 def test_an_error_of_the_model_service_lets_the_agent_rest(shop: Supervised, desk: Desk) -> None:
     here = shop.host.project
     shop.script(ReplyRule(HttpErrorReply(400, "invalid_request_error"), agent(here), times=None))
@@ -277,6 +282,7 @@ def test_an_error_of_the_model_service_lets_the_agent_rest(shop: Supervised, des
     assert shop.continuations() == []
 
 
+@pytest.mark.long
 def test_the_plan_agent_is_left_alone(shop: Supervised, desk: Desk) -> None:
     shop.script(says(CLAIM, shop.host.project))
     session = desk.session()
@@ -322,6 +328,7 @@ def test_the_judge_asks_the_sessions_own_model_in_a_hidden_session_that_leaves_n
     assert desk.get(session).cost == pytest.approx(own)
 
 
+@pytest.mark.long
 def test_a_broken_judge_lets_the_agent_rest_and_says_so(shop: Supervised, desk: Desk) -> None:
     here = shop.host.project
     judge = RequestMatch(any="hello.md greets Bob", tools="none")

@@ -16,7 +16,7 @@ from support.scene import staged
 
 pytestmark = pytest.mark.proves("runs and the journal")
 
-ROWS: Final = 26
+ROWS, WIDTH = 26, 80
 AGENT: Final = """
 import re
 found = re.search(r"The task that is ready:\\n```text\\n(T\\d+): ", prompt)
@@ -77,9 +77,8 @@ def shows_all_of_it(lines: list[str]) -> None:
         assert any(re.search(pattern, line) for line in left), (pattern, "\n".join(lines))
 
 
-@pytest.mark.parametrize("width", [80, 120])
 async def test_each_of_several_agents_has_a_line_that_fits_and_the_page_shows_it(
-    runs: Runs, tmp_path: Path, width: int
+    runs: Runs, tmp_path: Path
 ) -> None:
     runs.agent(AGENT)
     spec, scene = str(tmp_path / "spec.md"), runs.stage.scene
@@ -87,7 +86,7 @@ async def test_each_of_several_agents_has_a_line_that_fits_and_the_page_shows_it
     environment = {**scene.environment, "TERM": "tmux-256color"}
     with (
         runs.wire() as wire,
-        Terminal.running(command, tmp_path, scene.project, environment, (width, ROWS)) as terminal,
+        Terminal.running(command, tmp_path, scene.project, environment, (WIDTH, ROWS)) as terminal,
     ):
         for _ in range(3):
             hangs(wire)
@@ -99,4 +98,4 @@ async def test_each_of_several_agents_has_a_line_that_fits_and_the_page_shows_it
         terminal.wait_for_end()
     shows_all_of_it(lines)
     below = lines[next(number for number, line in enumerate(lines) if line.startswith("───")) :]
-    assert max(map(len, below)) < width  # joined where the terminal wrapped them
+    assert max(map(len, below)) < WIDTH  # joined where the terminal wrapped them

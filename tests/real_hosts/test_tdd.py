@@ -22,7 +22,7 @@ from support.tdd_projects import SPEC
 pytestmark = pytest.mark.proves("tests first")
 
 
-@pytest.fixture(params=["claude", "opencode"])
+@pytest.fixture(params=["claude", pytest.param("opencode", marks=pytest.mark.long)])
 def room(request: pytest.FixtureRequest, host: Host, opencode_host: OpenCode, model: ScriptedModel) -> Room:
     """Claude Code in a Python project, OpenCode in one of Node."""
     if request.param == "claude":
@@ -60,10 +60,14 @@ def test_workers_write_a_behaviour_in_three_verified_phases_after_one_lied(room:
 @pytest.mark.parametrize(
     ("room", "number", "code", "said"),
     [
-        ("claude", signal.SIGINT, 130, "Interrupted: the agent was ended, and the project is as it was.\n"),
-        ("opencode", signal.SIGKILL, -signal.SIGKILL, ""),
+        pytest.param(
+            *("claude", signal.SIGINT, 130),
+            "Interrupted: the agent was ended, and the project is as it was.\n",
+            marks=pytest.mark.long,
+            id="Ctrl-C",
+        ),
+        pytest.param("opencode", signal.SIGKILL, -signal.SIGKILL, "", id="kill -9"),
     ],
-    ids=["Ctrl-C", "kill -9"],
     indirect=["room"],
 )
 def test_whatever_ends_the_command_ends_its_worker(

@@ -169,6 +169,7 @@ def test_a_worker_writes_in_its_folder_answers_and_is_not_judged(worker: Worker)
     assert list(worker.under.state.glob("sessions/*"))
 
 
+@pytest.mark.long
 def test_an_answer_that_never_fits_is_told(worker: Worker) -> None:
     worker.script(worker.answers(WRONG), times=None)
     failed = worker.failure()
@@ -187,6 +188,7 @@ def test_the_host_refuses_what_is_not_allowed_and_waits_for_nobody(worker: Worke
     assert not (worker.project / "by-shell").exists()
 
 
+@pytest.mark.long
 def test_a_named_model_is_asked(worker: Worker) -> None:
     worker.script(worker.answers(GOOD))
     name = "haiku" if worker.kind == "claude" else "anthropic/claude-haiku-4-5"
