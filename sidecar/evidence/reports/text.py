@@ -64,8 +64,12 @@ GO_EMPTY: Final = re.compile(r"\[no test files\]|\[no tests to run\]")
 EXPLANATION: Final = re.compile(
     r"^\s*(?P<why>[\w.$]*(?:Error|Exception|Failure)\b(?: \[\w+\])?: \S.*|assertion .*failed.*"
     r"|expect\(.+|Failed asserting .+|Expected: .+|Assertion with .+)$"
+    r"|^\s+error: (?:\|-|'(?P<tap>.+)')$"
 )
 """The line below a failed test's name that says what was compared, or what was raised."""
+TAP_LOCATION: Final = re.compile(r"^\s+location: '(?P<file>.+?)(?::\d+)*'$")
+WORKSPACE: Final = re.compile(r"^> (?P<package>\S+)@\S+ \S+")
+"""What npm prints before it runs a script of a package."""
 COMPARED_VALUE: Final = re.compile(r"^(?:left|right|Expected|Received|Actual):")
 """A line below an assertion that shows a value."""
 VALUE_LINES: Final = 6
@@ -184,12 +188,19 @@ def _skipped_count(text: str) -> int:
 
 
 def _failed_tests(lines: Sequence[str]) -> Iterator[ReportedFailure]:
+    """Yield what failed, with its file where the report has it, else its package where several ran."""
+    several = len({found["package"] for found in map(WORKSPACE.match, lines) if found}) > 1
+    package = ""
     for number, line in enumerate(lines):
+        if several and (banner := WORKSPACE.match(line)):
+            package = banner["package"]
         for found in filter(None, (pattern.match(line) for pattern in FAILED_TEST)):
             why = found.groupdict().get("why")
             name = " > ".join((found["what"], *_nested_names(lines[number + 1 : number + 1 + NESTED_LINES])))
-            why = why or _explanation(lines[number + 1 : number + 1 + EXPLANATION_LINES])
-            yield ReportedFailure(without_line_numbers(name), f"{name}: {why}" if why else name)
+            below = lines[number + 1 : number + 1 + EXPLANATION_LINES]
+            place = next((at["file"] for at in map(TAP_LOCATION.match, below[:5]) if at), package)
+            said = ": ".join(filter(None, (place, name, why or _explanation(below))))
+            yield ReportedFailure(without_line_numbers(name), said)
             break
 
 
@@ -210,10 +221,12 @@ def _explanation(lines: Sequence[str]) -> str:
             return ""
         if found := EXPLANATION.match(line):
             below = [more.strip() for more in lines[number + 1 : number + 1 + VALUE_LINES] if more.strip()]
+            why = found["why"] or found["tap"] or next(iter(below), "")
+            below = below[not (found["why"] or found["tap"]) :]
             values = [more for more in below if COMPARED_VALUE.match(more)][:2]
-            if not values and found["why"].endswith(":"):
+            if not values and why.endswith(":"):
                 values = below[:1]
-            return " ".join((found["why"], *values))
+            return " ".join((why, *values))
     return ""
 
 

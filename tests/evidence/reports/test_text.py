@@ -121,6 +121,7 @@ def test_any_text_is_read_and_any_bytes_are_text(text: str, output: bytes) -> No
     ("output", "said"),
     [
         ("unittest", "AssertionError: 1 != 2"),
+        ("node-tap", "/project/a.test.js: adds: Expected values to be strictly equal: 2 !== 3"),
         ("node-spec", "Expected values to be strictly equal: 2 !== 3"),
         ("mocha", "Expected values to be strictly equal: 2 !== 3"),
         ("jest", "expect(received).toBe(expected) // Object.is equality Expected: 3 Received: 2"),
@@ -134,6 +135,13 @@ def test_any_text_is_read_and_any_bytes_are_text(text: str, output: bytes) -> No
 def test_a_failure_is_told_with_its_assertion_and_its_values(output: str, said: str) -> None:
     text = (Path(__file__).parents[1] / "recorded" / f"{output}.txt").read_text(encoding="utf-8")
     assert [line for line in read_text_report(text, Path("/p")).failures if said in line]
+
+
+def test_a_failure_names_its_package_where_npm_ran_several() -> None:
+    one = "\n> b@1.0.0 test\n> mocha\n\n\u2716 minus (1ms)\n  AssertionError: 5 == 1\n"
+    assert read_text_report(one, PROJECT).failures == ("minus: AssertionError: 5 == 1",)
+    two = read_text_report(f"> a@1.0.0 test\n> jest\n{one}", PROJECT)
+    assert (two.failures, two.failing) == (("b: minus: AssertionError: 5 == 1",), ("minus",))
 
 
 def test_an_assertion_belongs_to_the_test_above_it_and_to_no_other() -> None:
