@@ -44,7 +44,8 @@ HASH: Final = 10
 """Characters of a commit's name."""
 NO_SESSION: Final = (
     "neither Claude Code nor OpenCode has recorded a session of {folder}. Go to the project's folder, or "
-    "name a file: supervisor check TRANSCRIPT"
+    "name a file: supervisor check TRANSCRIPT. Loops, runs and governed phases are checked as they go: "
+    "supervisor explain"
 )
 
 

@@ -103,10 +103,14 @@ def _one_line(text: str) -> str:
 
 
 def spending_line(today: Spending) -> str:
-    """Return the cost of judging today; calls without a known price are counted separately."""
+    """Return the cost of today, workers' apart; calls without a known price are counted separately."""
     unpriced = f", {today.unpriced} of them without a known price" if today.unpriced else ""
     calls = counted(today.calls, "call")
-    return f"Judging today (UTC): {calls}, {today.tokens} tokens, {today.cents:.1f} cents{unpriced}"
+    spent = f"today (UTC): {calls}, {today.tokens} tokens, {today.cents:.1f} cents{unpriced}"
+    workers = f"{today.worker_tokens} tokens, {today.worker_cents:.1f} cents"
+    if not today.worker_tokens:
+        return f"Judging {spent}"
+    return f"Judging and headless agents {spent}; headless agents alone: {workers}"
 
 
 def _decisions_table(story: tuple[RecordEntry, ...]) -> Table:

@@ -96,7 +96,8 @@ class Spending(Struct, frozen=True, kw_only=True):
     """What was spent on judging and workers in one day.
 
     `day` is a calendar date in UTC, "2026-11-22". `tokens` are uncached input plus output. `cents` is the
-    cost of the calls with a known price, `unpriced` the number of calls without one.
+    cost of the calls with a known price, `unpriced` the number of calls without one. `worker_tokens` and
+    `worker_cents` are the part that workers took.
     """
 
     day: str = ""
@@ -104,6 +105,8 @@ class Spending(Struct, frozen=True, kw_only=True):
     tokens: int = 0
     cents: float = 0.0
     unpriced: int = 0
+    worker_tokens: int = 0
+    worker_cents: float = 0.0
 
 
 def add_spending(spent: Spending, tokens: int, cents: float | None, calls: int) -> Spending:

@@ -307,16 +307,53 @@ def encode_event_data(data: EventData) -> bytes:
     return encode_json(data)
 
 
+# --- Decisions: of stops, and in the same form of tasks, loops, skills, phases and runs ---------------------
+
+
+_DECISIONS: Final[tuple[type[Struct], ...]] = (
+    *(StopJudged, RunIterationEnded, LoopSessionChanged),
+    *(LoopReportRuled, SkillEnded, AuditEntry),
+)
+DECISION_KINDS: Final = tuple(event_kind(kind) for kind in _DECISIONS)
+
+
+def find_decision(data: EventData) -> tuple[str, StopJudged] | None:
+    """Return what was decided about ("" for a stop) and how, None where an event decides nothing.
+
+    An iteration of a run ends in a stop; it is named where that was not judged.
+    """
+    what, ruled = "", data
+    match data:
+        case RunIterationEnded() if data.trouble:
+            what = f"run iteration {data.number}"
+            ruled = StopJudged(decided=data.decided or "failed", detail=data.trouble, seconds=data.seconds)
+        case LoopSessionChanged():
+            what, ruled = "loop", StopJudged(decided=data.status, detail=data.reason)
+        case LoopReportRuled():
+            found = (*data.weakened, *(f"{file} is outside of the task" for file in data.outside))
+            what = f"task {data.task}"
+            ruled = StopJudged(decided=data.action, detail=data.reason, gates=data.gates, findings=found)
+        case SkillEnded():
+            what, ruled = f"tdd {data.skill}", StopJudged(decided=data.status, detail=data.message)
+        case AuditEntry():
+            what = data.tool.replace("_", " ")
+            ruled = StopJudged(decided=data.result or "failed", detail=data.error or data.subject)
+        case _:
+            pass
+    return (what, ruled) if isinstance(ruled, StopJudged) else None
+
+
 # --- The record: what a person is told of a session's events ------------------------------------------------
 
 
-RECORD_KINDS: Final = (event_kind(StopJudged), event_kind(OrderGiven), event_kind(SessionNoted))
+RECORD_KINDS: Final = (*DECISION_KINDS, event_kind(OrderGiven), event_kind(SessionNoted))
 
 
 class RecordEntry(StopJudged, frozen=True, kw_only=True, omit_defaults=True, tag=False):
     """One line of a session's record: what was decided at one stop or command, and why.
 
-    `event` is "stop", "command NAME" or what a host reported. The other fields are those of the event.
+    `event` is "stop", what else was decided about, "command NAME" or what a host reported. The other fields
+    are those of the event.
     """
 
     at: float
@@ -330,9 +367,11 @@ def record_entries(events: tuple[LoggedEvent, ...]) -> tuple[RecordEntry, ...]:
 
 
 def _record_entry(event: LoggedEvent) -> RecordEntry | None:
+    if found := find_decision(event.data):
+        what, decided = found
+        fields = msgspec.structs.asdict(decided)
+        return RecordEntry(at=event.at, event=what or "stop", origin=event.origin, **fields)
     match data := event.data:
-        case StopJudged():
-            return RecordEntry(at=event.at, event="stop", origin=event.origin, **msgspec.structs.asdict(data))
         case OrderGiven():
             name = f"command {data.name}"
         case SessionNoted():

@@ -7,6 +7,8 @@ import logging
 import os
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from sidecar.kernel.goal import Spending, add_spending
 from sidecar.kernel.log import (
     RECORD_KINDS,
@@ -69,7 +71,7 @@ class DailySpending:
     def _at_least_seen(self, spent: Spending) -> Spending:
         if self._most.day == spent.day and spent.tokens < self._most.tokens:
             if self._incidents is not None:
-                said = "the log says less than was spent on judging today. What was spent counts"
+                said = "the log says less than was spent today. What was spent counts"
                 self._incidents.report(f"Supervisor: {said}.")
             return self._most
         self._most = spent
@@ -105,6 +107,9 @@ class DailySpending:
         for event in self._log.read(wanted, limit=MOST_PAYMENTS):
             if isinstance(paid := event.data, JudgingPaid | WorkerRan):
                 spent = add_spending(spent, paid.tokens, paid.cents, paid.calls)
+            if isinstance(paid, WorkerRan):
+                tokens, cents = spent.worker_tokens + paid.tokens, spent.worker_cents + (paid.cents or 0.0)
+                spent = replace(spent, worker_tokens=tokens, worker_cents=cents)
         return spent
 
     def _day(self, now: float) -> str:

@@ -12,8 +12,19 @@ import pytest
 from click.testing import CliRunner
 
 from sidecar.cli.history import explain, history, stats
-from sidecar.kernel.log import LoggedEvent, StopJudged
+from sidecar.kernel.log import (
+    AuditEntry,
+    EventData,
+    LoggedEvent,
+    LoopReportRuled,
+    LoopSessionChanged,
+    RunIterationEnded,
+    SkillEnded,
+    StopJudged,
+    record_entries,
+)
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Mode
 from sidecar.platform.event_log import LOG_FILE, LogFileError
 from sidecar.platform.paths import user_paths
 from support.logs import event_log
@@ -81,3 +92,41 @@ def test_a_session_is_named_by_the_beginning_of_its_id_and_its_host(
     assert "\n2033-05-18T" in CliRunner().invoke(history, ["abc-c", "--days", "3650", "--csv"]).output
     refused = CliRunner().invoke(explain, ["nobody"])
     assert (refused.exit_code, "no stop of nobody is known" in refused.output) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (
+            LoopReportRuled(
+                task="T1", action="iterate", verdict="fail", reason="pytest fails", iteration=1, tier="small"
+            ),
+            "task T1: iterate",
+        ),
+        (LoopSessionChanged(status="failed", reason="three tries"), "loop: failed"),
+        (SkillEnded(skill="tdd_green", status="done", attempts=1), "tdd tdd_green: done"),
+        (
+            RunIterationEnded(number=3, decided="continue", trouble="it was killed"),
+            "run iteration 3: sent back",
+        ),
+        (
+            AuditEntry(tool="phase_review", lock="L1", mode=Mode.FULL, result="APPROVED"),
+            "phase review: APPROVED",
+        ),
+    ],
+)
+def test_loops_tasks_phases_and_runs_are_told_as_stops_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: EventData, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    key = None if isinstance(data, AuditEntry) else SessionKey("loop", "abc")
+    event = LoggedEvent(at=2e9, system="governance", session=key, project=str(tmp_path), data=data)
+    event_log(user_paths().state).append(event)
+    listed = CliRunner().invoke(history, ["--days", "3650"]).output
+    assert told in listed
+    story = CliRunner().invoke(explain).output
+    assert told in story
+    assert "only this line of the record is left" not in story
+    assert CliRunner().invoke(stats).exit_code == 1, "none of them is a stop"
+    (entry,) = record_entries((event,))
+    assert entry.event == told.partition(":")[0]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sidecar.cli.status import spending_line
 from sidecar.kernel.log import (
     AuditEntry,
     EventFilter,
@@ -19,6 +20,7 @@ from sidecar.kernel.log import (
     LoggedEvent,
     SessionNoted,
     UnreadableEvent,
+    WorkerRan,
 )
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings, Mode
@@ -241,6 +243,10 @@ def test_what_was_seen_to_be_spent_stays_spent_and_a_log_that_says_less_is_told(
     assert DailySpending(EventLogFile(tmp_path, clock), clock).today().tokens == 1500
     (told,) = incidents.take(KEY)
     assert "says less than was spent" in told
+    spending.add_worker(WorkerRan(backend="command", model="", tokens=7, cents=None, calls=1, seconds=1.0))
+    spent = spending.today()
+    assert (spent.tokens, spent.worker_tokens) == (1507, 7)
+    assert spending_line(spent).endswith("headless agents alone: 7 tokens, 0.0 cents")
 
 
 def test_what_was_forgotten_is_nowhere_in_the_files(tmp_path: Path) -> None:

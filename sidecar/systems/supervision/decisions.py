@@ -17,7 +17,16 @@ from sidecar.hosts.shared import HOST_ALIASES
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.events import NO_RUBRIC, TurnRead
 from sidecar.kernel.goal import Spending, add_spending
-from sidecar.kernel.log import EventFilter, LoggedEvent, RecordEntry, StopJudged, WorkerRan, event_kind
+from sidecar.kernel.log import (
+    AuditEntry,
+    EventFilter,
+    LoggedEvent,
+    RecordEntry,
+    StopJudged,
+    WorkerRan,
+    event_kind,
+    find_decision,
+)
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.stop_history import RecordedStop, ruling_outcome
 from sidecar.platform.log_readings import StopHistory, read_record
@@ -40,42 +49,51 @@ PAGE = 1000
 
 
 def read_decisions(
-    log: EventLog, *, since: float | None = None, folder: str = "", session: str = ""
+    log: EventLog,
+    *,
+    since: float | None = None,
+    folder: str = "",
+    session: str = "",
+    kinds: tuple[str, ...] = (event_kind(StopJudged),),
 ) -> tuple[Decision, ...]:
-    """Return the stops of the log, oldest first, those of subagents apart. Raises OSError.
+    """Return the decisions of the log, oldest first, those of subagents apart. Raises OSError.
 
-    `folder`: only those of sessions in it, above and below; "" for all. `session`: the beginning of an ID, or
-    of one of a host's (HOST:ID).
+    `kinds`: those of events, of DECISION_KINDS. `folder`: only those of sessions in it, above and below; ""
+    for all. `session`: the beginning of an ID, or of one of a host's (HOST:ID).
     """
     host, _, ident = session.rpartition(":")
     host = HOST_ALIASES.get(host, host)
-    wanted = EventFilter(kinds=(event_kind(StopJudged),), since=since)
+    wanted = EventFilter(kinds=kinds, since=since)
     return find_decisions(
         event
         for event in _read_all(log, wanted)
-        if event.session is not None
-        and event.session.id.startswith(ident)
-        and host in ("", event.session.host)
+        if (key := _session_of(event)).id.startswith(ident)
+        and host in ("", key.host)
         and (not folder or are_related(folder, event.project))
     )
 
 
 def find_decisions(events: Iterable[LoggedEvent]) -> tuple[Decision, ...]:
-    """Return the stops among these events, which come oldest first; those of subagents are left out."""
+    """Return the decisions among these events, which come oldest first; those of subagents are left out."""
     return add_follow_ups(
         Decision(
             at=event.at,
             day=dt.datetime.fromtimestamp(event.at, tz=dt.UTC).astimezone().date().isoformat(),
-            session=event.session,
+            session=_session_of(event),
             project=event.project,
-            stop=data,
+            what=found[0],
+            stop=found[1],
             position=event.position,
         )
         for event in events
-        if isinstance(data := event.data, StopJudged)
-        and event.session is not None
-        and data.decided != RestReason.SUBAGENT
+        if (found := find_decision(event.data)) and found[1].decided != RestReason.SUBAGENT
     )
+
+
+def _session_of(event: LoggedEvent) -> SessionKey:
+    """Return the session of an event; a governed phase that belongs to none is named by its lock."""
+    lock = event.data.lock if isinstance(event.data, AuditEntry) else ""
+    return event.session or SessionKey(event.system, lock)
 
 
 def worker_spending(log: EventLog, since: float | None) -> Spending:

@@ -141,7 +141,7 @@ class SessionChecks:
             (
                 one
                 for one in reversed(read_record(self._services.log, session.key, RECORD_ENTRIES_SEARCHED))
-                if one.gates
+                if one.gates and one.event == "stop"
             ),
             None,
         )

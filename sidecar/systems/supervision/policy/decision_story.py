@@ -76,8 +76,10 @@ class ReplayedInquiry(Struct, frozen=True, kw_only=True):
 
 def tell_decision(decision: Decision, known: ReplayedInquiry | None) -> Story:
     """Tell how a stop was decided. `known`: None where only the record is left."""
-    steps = (*(_known_steps(known) if known else _record_steps(decision.stop)), *_last_steps(decision, known))
-    return Story(decision, summarize_stop(decision.stop), tuple(step for step in steps if step.lines))
+    steps = (*(_known_steps(known) if known else _record_steps(decision)), *_last_steps(decision, known))
+    about = f"{decision.what}: " if decision.what else ""
+    summary = f"{about}{summarize_stop(decision.stop)}"
+    return Story(decision, summary, tuple(step for step in steps if step.lines))
 
 
 def summarize_stop(stop: StopJudged) -> str:
@@ -86,11 +88,12 @@ def summarize_stop(stop: StopJudged) -> str:
     return f"{'sent back' if stop.decided == 'continue' else stop.decided}{by}"
 
 
-def _record_steps(stop: StopJudged) -> Iterable[StoryStep]:
+def _record_steps(decision: Decision) -> Iterable[StoryStep]:
+    stop = decision.stop
     yield StoryStep("checks", stop.gates)
     yield StoryStep("old checks on new code", stop.findings)
     yield StoryStep("claims", stop.claims)
-    yield StoryStep("not known", (NOT_KEPT,))
+    yield StoryStep("not known", () if decision.what else (NOT_KEPT,))
 
 
 def _known_steps(known: ReplayedInquiry) -> Iterable[StoryStep]:
@@ -230,7 +233,7 @@ def _last_steps(decision: Decision, known: ReplayedInquiry | None) -> Iterable[S
         yield StoryStep("afterwards", (FOLLOW_UPS[decision.followed],))
     cents = "no known price" if stop.judge_cents is None else f"{stop.judge_cents:.2f} cents"
     asked = f"{stop.judge}: {stop.judge_tokens} tokens, {cents}" if stop.judge else "no model was asked"
-    yield StoryStep("cost", (f"{stop.seconds:.1f} s; {asked}",))
+    yield StoryStep("cost", () if decision.what else (f"{stop.seconds:.1f} s; {asked}",))
 
 
 def _names(paths: tuple[str, ...]) -> str:

@@ -37,7 +37,8 @@ class FollowUp(StrEnum):
 class Decision(Struct, frozen=True, kw_only=True):
     """One stop of the log. `at` is in seconds since the epoch, `day` the local one ("2026-11-22").
 
-    `followed` is None for a stop that was let rest. `position` is that of its event.
+    `what` is "" for a stop; a task, a loop, a phase and the like are decisions in the same form. `followed`
+    is None for a stop that was let rest. `position` is that of its event.
     """
 
     at: float
@@ -47,6 +48,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     stop: StopJudged
     followed: FollowUp | None = None
     position: int = 0
+    what: str = ""
 
     @property
     def sent_back(self) -> bool:
