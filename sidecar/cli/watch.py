@@ -34,7 +34,7 @@ from sidecar.servers.page.door import PageAddress, PageRequest
 from sidecar.servers.page.markup import fill
 from sidecar.systems.supervision.people import SessionReport, SessionSelector, SessionSummary
 from sidecar.systems.supervision.policy.journal import StyledLine, journal_lines, note_lines
-from sidecar.systems.supervision.policy.sessions import describe_age
+from sidecar.systems.supervision.policy.sessions import describe_age, needs_person
 
 REFRESH_S: Final = 1.0
 NO_SCREEN: Final = ("", "dumb")
@@ -52,8 +52,6 @@ DECISION_STYLES: Final = {
     GoalStatus.ACHIEVED.value: "green",
     GoalStatus.JUDGED.value: "yellow",
 }
-FOR_PEOPLE: Final = (GoalStatus.STALLED, GoalStatus.EXHAUSTED, GoalStatus.UNVERIFIED)
-"""Statuses of a goal that goes on only when a person does something."""
 
 
 @click.command()
@@ -149,8 +147,7 @@ class WatchView:
 
 def session_line(one: SessionSummary, now: float) -> str:
     """Describe a session in a line, and first whether it needs a person."""
-    stuck = one.status in FOR_PEOPLE and one.doing != "closed"
-    needs = "needs you: " if one.doing == "waiting" or stuck else ""
+    needs = "needs you: " if needs_person(one.status, one.doing) else ""
     goal = f"goal {one.status}: {one.condition}" if one.condition else "no goal"
     detail = f" ({one.detail})" if one.detail and one.doing != "closed" else ""
     doing = f"{needs}{one.doing}{detail}, {describe_age(now - one.since)}"

@@ -97,7 +97,7 @@ def one_printable_line(text: str, limit: int = LINE_LIMIT) -> str:
 
 def escape_unprintable(text: str) -> str:
     """Return the text on one line with every character intact, for approvals: what is not seen is escaped."""
-    return UNPRINTABLE.sub(_escape_character, text)
+    return text if text.isascii() and text.isprintable() else UNPRINTABLE.sub(_escape_character, text)
 
 
 def escape_unprintable_lines(text: str) -> list[str]:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.proves("seeing and asking back")
 
 QUESTIONS: Final = [
     ("Why was I sent back?", "sent back", "explain --last 2", "a test fails"),
-    ("Who said so, a rule, a check or a model?", "step by step", "explain", "achieved by gates"),
+    ("Who said so, a rule, a check or a model?", "step by step", "explain", "achieved by checks"),
     ("Was it right?", "right", "history", "repaired"),
     ("What did it cost this week?", "cost", "stats --days 7 --by all", "12.5"),
     ("And in every project?", "cost", "stats --by project --all", "/elsewhere"),

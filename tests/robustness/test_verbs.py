@@ -118,7 +118,7 @@ async def test_status_tells_what_was_decided_and_why(stage: Stage) -> None:
     await agent.stop()
     told = stage.supervisor("explain", "--last", "2").stdout
     ended = [line.partition(": ")[2] for line in told.splitlines() if line.startswith("20")]
-    assert ended == ["sent back by gates", "achieved by gates"]
+    assert ended == ["sent back by checks", "achieved by checks"]
     assert "ran: python -m pytest -q" in told
     assert "then a check that had failed passed" in told
     (back, achieved) = json.loads(stage.supervisor("history", "--json").stdout)

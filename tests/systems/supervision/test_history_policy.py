@@ -8,8 +8,20 @@ import pytest
 
 from sidecar.kernel.log import StopJudged
 from sidecar.kernel.session import SessionKey
-from sidecar.systems.supervision.policy.decision_story import NOT_KEPT, ReplayedInquiry, Story, tell_decision
-from sidecar.systems.supervision.policy.history import Decision, add_follow_ups, check_figures, stop_figures
+from sidecar.systems.supervision.policy.decision_story import (
+    NOT_KEPT,
+    ReplayedInquiry,
+    Story,
+    summarize_stop,
+    tell_decision,
+)
+from sidecar.systems.supervision.policy.history import (
+    Decision,
+    add_follow_ups,
+    check_figures,
+    flaky_checks,
+    stop_figures,
+)
 from support.cases import KEY, judged, with_goal
 from support.kept_stops import kept, missing
 from support.play import World
@@ -73,6 +85,37 @@ def test_checks_are_sorted_by_time_and_an_answer_from_memory_is_no_run() -> None
     lint, tests = check_figures(stops)
     assert (lint.name, lint.runs, lint.failed, lint.seconds) == ("lint", 1, 0, 9.0)
     assert (tests.name, tests.runs, tests.failed, tests.seconds, tests.slowest) == ("tests", 2, 1, 2.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("flaky", "stops"),
+    [
+        ({"tests"}, [decision(gates=(PASSES,))]),
+        ({"tests"}, [decision(gates=(FAILS, "lint: passed")), decision(gates=("tests: passed",))]),
+        (set(), [decision(gates=(FAILS,)), decision(tree="t2", gates=("tests: passed",))]),
+        (set(), [decision(tree="", gates=(FAILS,)), decision(tree="", gates=("tests: passed",))]),
+        (set(), [decision(gates=("flaky: could-not-run (cached, moved)",))]),
+    ],
+)
+def test_a_check_that_failed_and_passed_on_the_same_files_is_flaky(
+    flaky: set[str], stops: list[Decision]
+) -> None:
+    assert flaky_checks(stops) == flaky
+
+
+@pytest.mark.parametrize(
+    ("decided", "stop", "said"),
+    [
+        ("continue", {"stage": "gates"}, "sent back by checks"),
+        ("continue", {"stage": "judge", "rule": "false-complete"}, "sent back by false-complete"),
+        ("achieved", {"stage": "gates"}, "achieved by checks"),
+        ("unjudged", {"stage": "judge"}, "not judged"),
+        ("only-talk", {"stage": "skip rules"}, "only talk"),
+        ("judged", {"stage": "judge"}, "judged"),
+    ],
+)
+def test_a_ruling_is_summed_up_in_plain_words(decided: str, stop: dict[str, str], said: str) -> None:
+    assert summarize_stop(StopJudged(decided=decided, **stop)) == said  # type: ignore[arg-type] # texts
 
 
 def lines(story: Story, about: str) -> tuple[str, ...]:

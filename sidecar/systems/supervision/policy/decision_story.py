@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from sidecar.evidence.ledger import gather_evidence
 from sidecar.evidence.proof.policy import describe_finding
 from sidecar.judging.rules.every import STOP_RULES, apply_stop_rules
-from sidecar.kernel.effects import Continue, Inquiry, Ruling
+from sidecar.kernel.effects import Continue, Inquiry, RestReason, Ruling
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.evidence import (
     ClaimStatus,
@@ -32,7 +32,7 @@ from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.log import StopJudged
 from sidecar.kernel.session import Session, active_goal, continuation_budget, goalless_budget
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.stop_history import TimedFact
+from sidecar.kernel.stop_history import CONTINUE_DECISION, TimedFact
 from sidecar.kernel.text import clean_line, counted
 from sidecar.systems.supervision.policy.history import Decision, FollowUp
 
@@ -49,6 +49,11 @@ FOLLOW_UPS: Final = {
     FollowUp.NOTHING: "then nothing changed",
     FollowUp.UNKNOWN: "no later stop shows what it led to",
 }
+RULING_WORDING: Final = {CONTINUE_DECISION: "sent back", RestReason.UNJUDGED: "not judged"}
+"""Rulings whose own word does not say it."""
+STAGE_WORDING: Final = {"gates": "checks"}
+DECIDED_BY: Final = frozenset({CONTINUE_DECISION, RestReason.ACHIEVED})
+"""Rulings of which it is said what decided them."""
 
 
 class StoryStep(Struct, frozen=True):
@@ -83,9 +88,10 @@ def tell_decision(decision: Decision, known: ReplayedInquiry | None) -> Story:
 
 
 def summarize_stop(stop: StopJudged) -> str:
-    """Say in a few words how a stop was decided, and by what."""
-    by = f" by {stop.rule or stop.stage}" if stop.stage else ""
-    return f"{'sent back' if stop.decided == 'continue' else stop.decided}{by}"
+    """Say in a few words how a stop was decided; by what, where an agent was sent back or a goal achieved."""
+    words = RULING_WORDING.get(stop.decided) or stop.decided.replace("-", " ")
+    by = stop.rule or STAGE_WORDING.get(stop.stage, stop.stage)
+    return f"{words} by {by}" if by and stop.decided in DECIDED_BY else words
 
 
 def _record_steps(decision: Decision) -> Iterable[StoryStep]:
@@ -101,12 +107,15 @@ def _known_steps(known: ReplayedInquiry) -> Iterable[StoryStep]:
     turn, goal = inquiry.turn, inquiry.session.goal
     changed = inquiry.project_state.changed
     files = "unknown" if changed is None else _names(changed)
+    prompt = (f'you typed: "{clean_line(turn.prompts[-1], LINE)}"',) if turn.prompts else ()
+    yield StoryStep(
+        "asked", (f"goal: {clean_line(goal.condition, LINE)}" if goal else "no goal is set", *prompt)
+    )
     yield StoryStep(
         "the agent",
         (
-            f"goal: {clean_line(goal.condition, LINE)}" if goal else "no goal is set",
-            f"{counted(len(turn.calls), 'tool call')}, changed: {files}",
             f'it said: "{clean_line(turn.last_message, LINE)}"',
+            f"{counted(len(turn.calls), 'tool call')}, changed: {files}",
         ),
     )
     yield StoryStep("rules tried", _rule_lines(inquiry))
@@ -226,7 +235,8 @@ def _last_steps(decision: Decision, known: ReplayedInquiry | None) -> Iterable[S
         said = known.ruling.feedback
         points = counted(len(said.missing), "point")
         sent = f"continuation {said.number} of {said.budget}: the agent was told {points}"
-        yield StoryStep("effect", (sent, f"next step: {clean_line(said.next_step, LINE)}"))
+        missing = (f"  {clean_line(point, LINE)}" for point in said.missing)
+        yield StoryStep("effect", (sent, *missing, f"next step: {clean_line(said.next_step, LINE)}"))
     elif known and known.ruling.note:
         yield StoryStep("effect", (f"you were told: {clean_line(known.ruling.note, LINE)}",))
     if decision.followed:

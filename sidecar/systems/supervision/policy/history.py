@@ -19,6 +19,8 @@ CUT_OFF: Final = frozenset(
     {RestReason.SUBAGENT, RestReason.INTERRUPTED, RestReason.SUPERSEDED, RestReason.COMMANDED}
 )
 """Endings of stops that say nothing about what the agent did before."""
+FLAKY_MARK: Final = " (flaky"
+"""Marks the line of a check that failed and passed on the same files when it was run again."""
 
 
 class FollowUp(StrEnum):
@@ -153,6 +155,24 @@ def _figures(name: str, found: Sequence[Decision]) -> StopFigures:
         cents=round(sum(stop.judge_cents or 0.0 for stop in asked), 2),
         unpriced=sum(stop.judge_cents is None for stop in asked),
     )
+
+
+def gate_runs(stop: StopJudged) -> Iterable[tuple[str, str, float]]:
+    """Return each gate of a stop with its outcome and seconds, 0 where it was answered from memory."""
+    outcomes = gate_outcomes(stop)
+    times = (*stop.gate_seconds, *(0.0 for _ in outcomes))
+    return ((gate, outcome, took) for (gate, outcome), took in zip(outcomes.items(), times, strict=False))
+
+
+def flaky_checks(decisions: Iterable[Decision]) -> frozenset[str]:
+    """Return the checks that failed and passed on the same files, at one stop or at several."""
+    stops = tuple(one.stop for one in decisions)
+    seen = {(gate, stop.tree, outcome) for stop in stops if stop.tree for gate, outcome, _ in gate_runs(stop)}
+    both = {
+        gate for gate, tree, how in seen if how == Outcome.FAILED and (gate, tree, Outcome.PASSED) in seen
+    }
+    lines = (line.partition(FLAKY_MARK) for stop in stops for line in stop.gates)
+    return frozenset(both | {line.rpartition(": ")[0] for line, mark, _ in lines if mark})
 
 
 def check_figures(decisions: Iterable[Decision]) -> tuple[CheckFigures, ...]:

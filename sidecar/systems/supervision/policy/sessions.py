@@ -164,6 +164,9 @@ OPEN_STATUSES: Final = frozenset(
 )
 """Statuses of a goal that a resumed session may go on with."""
 
+STUCK_STATUSES: Final = frozenset({GoalStatus.STALLED, GoalStatus.EXHAUSTED, GoalStatus.UNVERIFIED})
+"""Statuses of a goal that goes on only when a person does something."""
+
 
 class JudgingStep(Struct, frozen=True, kw_only=True):
     """What the judging of a stop does, and since when, in seconds since the epoch.
@@ -231,6 +234,16 @@ def describe_age(seconds: float) -> str:
         if whole >= 2 * size:
             return f"{whole // size}{unit}"
     return f"{whole} s"
+
+
+def standing(session: Session, does: Activity) -> tuple[str, str]:
+    """Return the status of a session's goal, "" for none, and what it does, as `needs_person` takes them."""
+    return session.goal.status if session.goal else "", does.state
+
+
+def needs_person(status: str, state: str) -> bool:
+    """Whether a session goes on only when a person does something."""
+    return state == "waiting" or (status in STUCK_STATUSES and state != "closed")
 
 
 def goal_runs(session: Session, activity: Activity) -> bool:
