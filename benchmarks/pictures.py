@@ -2,7 +2,8 @@
 
     python benchmarks/pictures.py [FOLDER]
 
-The hooks, the sidecar and the checks are real, only the agent is scripted. Needs Chromium, and npm for the
+The hooks, the sidecar and the checks are real, only the agent is scripted; the week before it is made up
+(week.py). Needs Chromium, and npm for the
 two packages that drive it. Ends with 1 where something is wrong with a page.
 """
 
@@ -12,16 +13,22 @@ import asyncio
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
+from week import fill_week
+
 from real_hosts.browser import browser_modules, look, play
 from support.scene import staged
 
 PICTURES: Final = Path(__file__).resolve().parents[1] / "docs" / "pictures"
-KEPT: Final = ("page-1280-light.webp", "page-tests-1280-dark.webp")
+KEPT: Final = (
+    *("page-1280-light.webp", "page-checks-1280-light.webp"),
+    *("page-stop-1280-dark.webp", "page-tests-1280-dark.webp"),
+)
 
 
 async def main(folder: Path) -> int:
@@ -31,6 +38,7 @@ async def main(folder: Path) -> int:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as root:
         drawn = Path(root) / "drawn"
         async with staged(Path(root)) as stage:
+            fill_week(stage.sessions.parent, "/home/ana/work", time.time())
             seen = await look(stage, await play(stage), modules, chromium, str(drawn))
         for name in KEPT:
             shutil.copy(drawn / name, folder)

@@ -10,7 +10,7 @@ const load = createRequire(join(resolve(modules), "x.js"));
 const axe = readFileSync(load.resolve("axe-core/axe.min.js"), "utf-8");
 const SIZES = { 360: [360, 740], 1280: [1280, 800], "4k": [3840, 2160] };
 const SCHEMES = ["light", "dark"];
-const PLACES = "a[href], button:not([hidden]), [tabindex='0']";
+const PLACES = "a[href], summary, button:not([hidden]), [tabindex='0']";
 const LIMIT = { timeout: 40_000 };
 const QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
   "--disable-background-networking", "--disable-component-update"];
@@ -94,6 +94,7 @@ for (const [name, at] of Object.entries(pages)) {
       await page.setViewportSize({ width, height });
       await page.evaluate(() => window.scrollTo(0, 0));
       if (name === "overview") await picture(`page-${size}-${scheme}`);
+      if (name === "checks" || name === "stop") await picture(`page-${name}-${size}-${scheme}`);
       if (name === "stop" && size !== "4k" && (scheme === "dark") === (size === "1280")) {
         await page.evaluate(() => document.querySelector(".sides").scrollIntoView());
         await picture(`page-tests-${size}-${scheme}`);

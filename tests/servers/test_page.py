@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import sqlite3
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,13 +18,16 @@ from servers.bench import LIMIT_S
 from sidecar.kernel.events import JudgeFailed
 from sidecar.kernel.evidence import FileDiff
 from sidecar.kernel.gate import CheckComparison, Outcome
+from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.journal import Journal, Note, NoteKind, Task, TaskStatus
-from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged
+from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged, WorkerRan
+from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.servers.control import SidecarControl
 from sidecar.servers.page.door import MOST_VISITS, TOKEN_S, PageAccess
 from sidecar.servers.page.http import BEAT_S, COOKIE, HEADERS, PAUSE_S, LocalPage
 from sidecar.servers.page.markup import diff_rows
+from sidecar.servers.page.pictures import CHART
 from sidecar.servers.page.readings import SESSIONS_SHOWN, PageReadings
 from sidecar.systems.supervision.people import CommandLineService
 from support.cases import KEY, PROJECT, PYTEST, gate_run, goal, session, stopped, with_goal
@@ -40,6 +44,25 @@ pytestmark = pytest.mark.proves("seeing and asking back")
 
 EVIL = '</p><script>alert(1)</script>\u202e\ud800" onload="x'
 OWN: Mapping[str, str] = {"host": "127.0.0.1:7777"}
+
+NEEDS = (
+    (GoalStatus.STALLED, "stalled"),
+    (GoalStatus.EXHAUSTED, "exhausted"),
+    (GoalStatus.ACTIVE, "waiting"),
+    (GoalStatus.ACHIEVED, "unjudged"),
+)
+"""Goals whose last stop was so; the last one needs nobody any more."""
+TOP_DOWN = (
+    *("What it was asked", "goal: all tests pass", "you typed: &quot;Do it.&quot;", "What it said"),
+    *("it said: &quot;I did it.&quot;", "What ran", "tests failed in 2.0 s", "What was decided"),
+    *(
+        "sent back by checks: test_a",
+        "What was told",
+        "continuation 1 of 16",
+        "next step: ",
+        "What came of it",
+    ),
+)
 
 REQUESTS: list[tuple[str, str, dict[str, str], int]] = [
     ("", "GET", {}, 200),
@@ -222,8 +245,10 @@ async def test_a_token_is_exchanged_for_a_cookie_that_no_script_and_no_other_pag
 async def test_where_nothing_happened_it_is_said(browser: Browser) -> None:
     first, checks = await browser.get(""), await browser.get("checks")
     assert "Sessions (0)" in first.body
-    assert "No agent has stopped yet." in first.body
-    assert "Checks of the newest 500 stops." in checks.body
+    assert "and type: /supervisor:goal all tests pass" in first.body
+    assert "A stop is shown here as soon as an agent ends its turn." in first.body
+    assert "to approve it: supervisor trust" in checks.body
+    assert "<svg" not in first.body + checks.body
 
 
 async def test_a_session_shows_its_goal_its_budget_and_what_was_decided(
@@ -236,13 +261,67 @@ async def test_a_session_shows_its_goal_its_budget_and_what_was_decided(
         page = await browser.get(path)
         assert "the parser accepts comments" in page.body
         assert "0 of 16" in page.body
-        assert "achieved by gates" in page.body
+        assert "achieved by checks" in page.body
         assert "then a check that had failed passed" in page.body
+        assert 'aria-label="2 stops, oldest first: achieved 1, sent back 1"' in page.body
+    assert f"<h1>{Path(PROJECT).name}: the parser accepts comments</h1>" in page.body
     checks = await browser.get("checks")
-    assert "<td>2</td><td>1</td><td>3.0 s</td><td>4.0 s</td>" in checks.body
+    assert "The newest 2 runs of tests, oldest first: 2 runs, 1 failed, slowest 4.0 s" in checks.body
+    assert "flaky" not in checks.body.replace('class="mark flaky"', "")
     assert (await browser.get(f"stop?host={KEY.host}&id={KEY.id}&at={at}")).status == 200
     fakes.log.forget(EventFilter(session=KEY))
     assert "achieved" not in (await browser.get("")).body
+
+
+async def test_what_needs_a_person_comes_first_and_says_what_to_type(fakes: Fakes, browser: Browser) -> None:
+    for number, (status, decided) in enumerate(NEEDS):
+        key = SessionKey("claude-code", f"old-{decided}")
+        fakes.store.save(session(key=key, goal=goal(f"goal {number}", status=status), seen_at=-1.0))
+        judged(fakes, decided, key=key, detail="asks which port")
+    for number in range(SESSIONS_SHOWN):
+        key = SessionKey("claude-code", f"s{number}")
+        fakes.store.save(session(key=key, goal=goal("it is new", status=GoalStatus.ACHIEVED), seen_at=1.0))
+    edit = HeldEdit(path="rubric.md", digest="d", summary=EVIL)
+    fakes.steering.held = lambda _: (edit,)  # type: ignore[assignment, method-assign] # one waits
+    needs, _, sessions = (await browser.get("")).body.partition("<h2>Sessions (")
+    assert "Needs you (4)" in needs
+    shown = ("/supervisor:goal resume", "/supervisor:retry N", "Type your answer", "/supervisor:accept")
+    assert [one for one in shown if one not in needs] == []
+    assert [word for word in ("stalled", "exhausted", "waiting for you") if word not in needs] == []
+    assert ("goal 3" in needs, "goal 3" in sessions, "it is new" in needs, "<script>" in needs) == (
+        False,
+    ) * 4
+    assert '<strong class="mark">achieved, resting</strong>' in sessions
+
+
+async def test_charts_say_in_words_what_they_show(fakes: Fakes, browser: Browser) -> None:
+    for decided in ("continue", "continue", "achieved", "stalled", "only-talk"):
+        judged(fakes, decided)
+    fakes.spending.add(1500, 2.0, 1)
+    fakes.spending.add_worker(WorkerRan(backend="b", model="m", tokens=20, cents=0.5, calls=1, seconds=1.0))
+    page = (await browser.get("")).body
+    said = [
+        text.partition(": ")[2] for text in re.findall('role="img" aria-label="([^"]* by day[^"]*)"', page)
+    ]
+    stops, cents, tokens = said
+    assert stops == "achieved 1, rested 1, sent back 2, needs you 1"
+    assert (cents, tokens) == ("judging 2, workers 0.5", "judging 1.5k, workers 20")
+    assert "2 calls, 1,520 tokens, 2.5 cents" in page
+    heights = [
+        float(height) for height in re.findall('<rect class="[a-z-]*" x="[^"]*%"[^>]* height="([^"]*)"', page)
+    ]
+    assert sum(heights) == pytest.approx(3 * CHART, abs=1.0)
+
+
+async def test_a_stop_is_told_from_what_was_asked_to_what_was_told(fakes: Fakes, browser: Browser) -> None:
+    world = World(runner=PYTEST, outcomes={"tests": Outcome.FAILED})
+    whole = kept(with_goal("all tests pass"), world, at=fakes.clock.now()).stop
+    fakes.stop_history.keep(whole)
+    fakes.store.save(with_goal("all tests pass"))
+    at = judged(fakes, whole.ended, detail="test_a", gates=("tests: failed",), gate_seconds=(2.0,))
+    page = (await browser.get(f"stop?host={KEY.host}&id={KEY.id}&at={at}")).body
+    places = [page.find(text) for text in TOP_DOWN]
+    assert (-1 not in places, places) == (True, sorted(places))
 
 
 async def test_a_session_shows_its_open_tasks_and_newest_notes(fakes: Fakes, browser: Browser) -> None:
@@ -369,8 +448,8 @@ async def test_a_stream_sends_all_parts_and_then_what_changed(
     assert browser.facts.empty()
     await passes(browser, PAUSE_S)
     changed = await browser.hear()
-    assert set(changed) == {"newest", "stops"}
-    assert "achieved by gates" in changed["newest"]
+    assert set(changed) == {"newest", "figures", "stops"}
+    assert "achieved by checks" in changed["newest"]
     await passes(browser, PAUSE_S)
     await passes(browser, BEAT_S)
     assert await browser.hear() == {}

@@ -57,16 +57,21 @@ log = logging.getLogger(__name__)
 Query = Mapping[str, str]
 
 
-async def _overview(page: PageReadings, query: Query) -> Parts:
+View = tuple[str, Parts]
+"""A page: its title and its parts."""
+
+
+async def _overview(page: PageReadings, query: Query) -> View:
     first = query.get("first", "0")
-    return views.overview_parts(await page.overview(int(first) if first.isascii() and first.isdigit() else 0))
+    seen = await page.overview(int(first) if first.isascii() and first.isdigit() else 0)
+    return "Overview", views.overview_parts(seen)
 
 
-async def _checks(page: PageReadings, _: Query) -> Parts:
-    return views.check_parts((await page.decisions())[0])
+async def _checks(page: PageReadings, _: Query) -> View:
+    return "Checks over time", views.check_parts((await page.decisions())[0])
 
 
-async def _session(page: PageReadings, query: Query) -> Parts:
+async def _session(page: PageReadings, query: Query) -> View:
     key = read_key(query)
     stops = await page.stops(key)
     if (seen := page.session(key)) is None:
@@ -75,24 +80,28 @@ async def _session(page: PageReadings, query: Query) -> Parts:
     doubtful = next((one for one in reversed(stops) if one.stop.findings), None)
     compared = await page.known(doubtful) if doubtful else None
     parts = views.session_parts(seen, page.settings, stops, last, compared)
-    return {"goal": parts["goal"], "tasks": views.tasks(page.journal(key)), **parts}
+    first = {name: parts[name] for name in ("goal", "line", "running")}
+    return views.session_title(seen[0]), {**first, "tasks": views.tasks(page.journal(key)), **parts}
 
 
-async def _stop(page: PageReadings, query: Query) -> Parts:
-    at = query.get("at", "")
-    found = await page.stop(read_key(query), int(at)) if at.isascii() and at.isdigit() else None
+async def _stop(page: PageReadings, query: Query) -> View:
+    key, at = read_key(query), query.get("at", "")
+    found = await page.stop(key, int(at)) if at.isascii() and at.isdigit() else None
     if found is None:
         raise BadInputError("This stop is not in the log any more.")
-    return {"story": views.story(await page.known(found))}
+    seen = page.session(key)
+    of = views.session_title(seen[0]) if seen else f"{key.host}:{key.id}"
+    way = {"way": views.way_to_session(key, of)}
+    return f"Stop in {of}", {**way, "story": views.story(await page.known(found), "")}
 
 
-VIEWS: Final[Mapping[str, tuple[str, Callable[[PageReadings, Query], Awaitable[Parts]]]]] = {
-    "": ("Overview", _overview),
-    "checks": ("Checks over time", _checks),
-    "session": ("Session {host}:{id}", _session),
-    "stop": ("Stop of {host}:{id}", _stop),
+VIEWS: Final[Mapping[str, Callable[[PageReadings, Query], Awaitable[View]]]] = {
+    "": _overview,
+    "checks": _checks,
+    "session": _session,
+    "stop": _stop,
 }
-"""The pages: their titles, and what makes their parts. That raises BadInputError, OSError."""
+"""What makes the pages. It raises BadInputError, OSError."""
 
 
 class LocalPage:
@@ -155,25 +164,29 @@ class LocalPage:
         await answer(request.scope, request.receive, send)
 
     async def _page(self, name: str, query: Query) -> Response:
-        status, parts = await self._parts(name, query)
+        status, title, parts = await self._view(name, query)
         body = fill(
             "document",
-            title=VIEWS[name][0].format(host=query.get("host", ""), id=query.get("id", "")),
+            title=title,
             stream=views.href("stream", {**query, "view": name}),
             parts=fill_each("part", ({"id": ident, "body": part} for ident, part in parts.items())),
         )
         return _html(body, status)
 
-    async def _parts(self, name: str, query: Query) -> tuple[HTTPStatus, Parts]:
-        """Return the parts of a view, the first of which says what is wrong, and the status."""
+    async def _view(self, name: str, query: Query) -> tuple[HTTPStatus, str, Parts]:
+        """Return the status of a view, its title and its parts: first the title, and what is wrong."""
+        status, why = HTTPStatus.OK, ""
+        parts: Parts = {}
         try:
-            return HTTPStatus.OK, {"trouble": Html(""), **await VIEWS[name][1](self._readings, query)}
+            title, parts = await VIEWS[name](self._readings, query)
         except BadInputError as error:
-            status, why = HTTPStatus.NOT_FOUND, str(error)
+            status, title, why = HTTPStatus.NOT_FOUND, "Not found", str(error)
         except OSError as error:
             log.warning("the page could not be read: %s", error)
-            status, why = HTTPStatus.SERVICE_UNAVAILABLE, f"It cannot be read: {error.strerror or error}"
-        return status, {"trouble": fill("trouble", text=why)}
+            status, title = HTTPStatus.SERVICE_UNAVAILABLE, "Not readable"
+            why = f"It cannot be read: {error.strerror or error}"
+        trouble = fill("trouble", text=why) if why else Html("")
+        return status, title, {"heading": fill("heading", title=title), "trouble": trouble, **parts}
 
     async def _stream(self, name: str, request: Request, send: Send) -> None:
         """Send the parts of a view that changed, until the browser leaves or the sidecar ends."""
@@ -199,7 +212,7 @@ class LocalPage:
             )
             while not any(task.done() for task in over):
                 woken.clear()
-                _, parts = await self._parts(name, request.query_params)
+                _, _, parts = await self._view(name, request.query_params)
                 changed = {ident: str(part) for ident, part in parts.items() if sent.get(ident) != part}
                 sent = {**sent, **parts}
                 event = b"data: %b\n\n" % msgspec.json.encode(changed) if changed else b":\n\n"

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
-from string import Template
 from typing import Final
 
 from sidecar.kernel.text import escape_unprintable
 
 FOLDER: Final = Path(__file__).parent
 TEMPLATE: Final = re.compile(r'<template id="([a-z-]+)">\n?(.*?)</template>', re.DOTALL)
+
+VALUE: Final = re.compile(r"\$([a-z]+)")
 
 
 class Html(str):
@@ -25,7 +26,8 @@ class Html(str):
 
 def fill(template: str, /, **values: object) -> Html:
     """Fill in a template. Raises KeyError where a value or the template is missing."""
-    return Html(_templates()[template].substitute({key: _escape(value) for key, value in values.items()}))
+    head, rest = _templates()[template]
+    return Html(head + "".join(f"{_escape(values[key])}{text}" for key, text in rest))
 
 
 def fill_each(template: str, rows: Iterable[Mapping[str, object]]) -> Html:
@@ -38,9 +40,11 @@ def _escape(value: object) -> str:
 
 
 @cache
-def _templates() -> dict[str, Template]:
+def _templates() -> dict[str, tuple[str, tuple[tuple[str, str], ...]]]:
+    """Return the text of each template before its first value, and the values with the text after each."""
     text = (FOLDER / "page.html").read_text(encoding="utf-8")
-    return {name: Template(body) for name, body in TEMPLATE.findall(text)}
+    found = ((name, VALUE.split(body)) for name, body in TEMPLATE.findall(text))
+    return {name: (parts[0], tuple(zip(parts[1::2], parts[2::2], strict=True))) for name, parts in found}
 
 
 DiffRow = tuple[str | None, str | None]

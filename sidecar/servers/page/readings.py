@@ -14,14 +14,17 @@ from msgspec import Struct
 
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.journal import Journal
-from sidecar.kernel.log import EventFilter, StopJudged, UnreadableEvent, event_kind
+from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged, UnreadableEvent, event_kind
+from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
+from sidecar.platform.log_readings import DAY_S, PAID_KINDS
+from sidecar.servers.page.pictures import DAYS_DRAWN, LEFT_TO_PEOPLE
 from sidecar.systems.supervision.decisions import find_decisions, find_replay
-from sidecar.systems.supervision.people import CommandLineService
+from sidecar.systems.supervision.people import CommandLineService, HeldEditsRequest
 from sidecar.systems.supervision.policy.decision_story import ReplayedInquiry
 from sidecar.systems.supervision.policy.history import Decision
-from sidecar.systems.supervision.policy.sessions import Activity
+from sidecar.systems.supervision.policy.sessions import Activity, needs_person, standing
 from sidecar.systems.supervision.ports import Services
 
 STOPS: Final = (event_kind(StopJudged),)
@@ -36,17 +39,27 @@ STOPS_OF_SESSION: Final = 50
 LATER_STOPS: Final = 20
 """Stops after one in which it is looked up what came of it."""
 
+NEEDING_SHOWN: Final = 24
+"""Sessions beside those of one page that are looked at because their last stop needs a person."""
+MOST_PAYMENTS: Final = 2000
+"""Payments that are added up for a chart."""
+
 SeenSession = tuple[Session, Activity]
 
 
 class Overview(Struct, frozen=True, kw_only=True):
     """`sessions` are those from `first` on of `known`, in the order of when they were seen; the newest first.
 
-    `decisions` are oldest first; `unreadable` counts events that stand for stops and cannot be decoded.
+    Before them come others whose last stop needs a person. `held` are edits that wait for one. `paid` are the
+    payments of the last days. `now` is in seconds since the epoch. `decisions` are oldest first; `unreadable`
+    counts events that stand for stops and cannot be decoded.
     """
 
     settings: Settings
     spending: Spending
+    paid: tuple[LoggedEvent, ...]
+    now: float
+    held: tuple[HeldEdit, ...]
     sessions: tuple[SeenSession, ...]
     first: int
     known: int
@@ -76,15 +89,28 @@ class PageReadings:
     async def overview(self, first: int) -> Overview:
         """Read what the first page shows."""
         keys = await asyncio.to_thread(self._services.store.known)
-        sessions: list[SeenSession] = []
-        for key in keys[first : first + SESSIONS_SHOWN]:
-            # States are loaded here and not in a thread, because the event loop writes them. Stops go first.
-            sessions += self._people.describe((key,))
-            await self._services.clock.pause(0)
         decisions, unreadable = await self.decisions()
+        listed = keys[first : first + SESSIONS_SHOWN]
+        last = {one.session: one.stop.decided for one in decisions}
+        others = [key for key, how in last.items() if how in LEFT_TO_PEOPLE and key not in listed]
+        sessions: list[SeenSession] = []
+        for key in (*others[-NEEDING_SHOWN:], *listed):
+            # States are loaded here and not in a thread, because the event loop writes them. Stops go first.
+            found = self._people.describe((key,))
+            sessions += (one for one in found if key in listed or needs_person(*standing(*one)))
+            await self._services.clock.pause(0)
+        now = self._services.clock.now()
+        lately = EventFilter(kinds=PAID_KINDS, since=now - DAYS_DRAWN * DAY_S)
+        waits = (
+            self._people.held(HeldEditsRequest(project=one))
+            for one in sorted({session.project for session, _ in sessions})
+        )
         return Overview(
             settings=self.settings,
             spending=await asyncio.to_thread(self._services.spending.today),
+            paid=await asyncio.to_thread(self._services.log.newest, lately, MOST_PAYMENTS),
+            now=now,
+            held=tuple({edit.path: edit for found in waits for edit in found}.values()),
             sessions=tuple(sessions),
             first=first,
             known=len(keys),

@@ -2,110 +2,197 @@
 
 from __future__ import annotations
 
-import datetime as dt
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 from urllib.parse import urlencode
 
-from msgspec.structs import asdict
+from msgspec.structs import replace
 
 from sidecar.kernel.effects import Inquiry
 from sidecar.kernel.gate import GateRun, Outcome
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.journal import Journal
+from sidecar.kernel.log import JudgingPaid, WorkerRan
 from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.kernel.settings import Settings
+from sidecar.kernel.text import clean_line, counted
+from sidecar.rubric.policy import ACCEPT_COMMAND
 from sidecar.servers.page.markup import DiffRow, Html, diff_rows, fill, fill_each
+from sidecar.servers.page.pictures import SIGNS, WORDS, Mark, day_chart, draw_marks, legend, local, tone
 from sidecar.servers.page.readings import MOST_STOPS, SESSIONS_SHOWN, KnownDecision, Overview, SeenSession
+from sidecar.systems.supervision.people import NO_SESSION_HINT
+from sidecar.systems.supervision.policy.continuations import GO_ON
 from sidecar.systems.supervision.policy.decision_story import (
     FOLLOW_UPS,
     budget_left,
     summarize_stop,
     tell_decision,
 )
-from sidecar.systems.supervision.policy.history import CheckFigures, Decision, check_figures, gate_outcomes
+from sidecar.systems.supervision.policy.history import Decision, FollowUp, flaky_checks, gate_runs
 from sidecar.systems.supervision.policy.journal import journal_lines, note_lines
 from sidecar.systems.supervision.policy.orders import describe_session
-from sidecar.systems.supervision.policy.sessions import Activity
+from sidecar.systems.supervision.policy.sessions import Activity, needs_person
 
 Parts = Mapping[str, Html]
 """Parts of a page by their ids, in the order in which they are shown."""
 
+TITLE_LENGTH: Final = 120
+"""Characters of a goal in a title."""
 WHY_LENGTH: Final = 300
 """Characters of a reason in a list."""
 ID_LENGTH: Final = 12
 """Characters of a session's id in a list."""
-STOPS_LISTED: Final = 40
+STOPS_LISTED: Final = 10
 """Stops on the first page."""
+STRIP: Final = 12
+"""Stops in the picture of a card."""
+STOPS_DRAWN: Final = 30
+"""Stops in the time line of a session."""
 RUNS_SHOWN: Final = 40
 """Runs of one check."""
 TASKS_SHOWN: Final = 40
 NOTES_SHOWN: Final = 10
 LINES_PRINTED: Final = 20
 """Newest lines of what runs now."""
-SIGNS: Final[Mapping[str, str]] = {Outcome.PASSED: "✓", Outcome.FAILED: "✗"}
 LOW, HIGH = 0.6, 0.85
 """Parts of a limit from which a meter changes its colour."""
 NOTHING: Final = Html("")
+NO_GOAL_TITLE: Final = "No goal"
+NO_SESSION: Final = f"No session is known yet. {NO_SESSION_HINT}"
+NO_STOP: Final = "No agent has stopped yet. A stop is shown here as soon as an agent ends its turn."
+NO_CHECK: Final = "No check has run yet. What would run in a project, and to approve it: supervisor trust"
+FLAKY: Final = "flaky: failed and passed on the same files"
+ANSWER: Final = "Type your answer, and the goal goes on."
+GO_ON_TYPING: Final = {**GO_ON, GoalStatus.EXHAUSTED: "/supervisor:retry N"}
+CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "What it was asked": ("not known", "asked"),
+    "What it said": ("the agent",),
+    "What ran": ("checks", "old checks on new code"),
+    "What was decided": ("decided", "judge", "claims", "evidence", "rules tried"),
+    "What was told": ("effect",),
+    "What came of it": ("afterwards", "cost"),
+}
+"""The chapters of a stop's page, and the steps of a story in each."""
+PAID_FOR: Final = {"judged": "judging", "rested": "workers"}
+"""Tones of what was paid for, and its names."""
+FOLDED: Final = frozenset({"checks", "evidence", "rules tried"})
+"""Steps that are unfolded when wanted."""
 
 
 # --- the first page -----------------------------------------------------------------------------------------
 
 
 def overview_parts(seen: Overview) -> Parts:
-    """Return the parts of the first page."""
-    settings, today = seen.settings, seen.spending
+    """Return the parts of the first page: first what needs a person."""
+    titles = {one.key: _title(one) for one, _ in seen.sessions}
     older, newer = seen.first + SESSIONS_SHOWN, max(0, seen.first - SESSIONS_SHOWN)
     links = {
         f"./?first={newer}": "Seen later" if seen.first else "",
         f"./?first={older}": f"Seen earlier ({seen.known - older} more)" if older < seen.known else "",
     }
-    cents = round(today.cents, 1)
-    limits = (
-        ("Cents", cents, settings.judge.daily_cents, ""),
-        ("Tokens", today.tokens, settings.judge.daily_tokens, ""),
-        ("Workers' limit", cents, settings.workers.max_cents_per_day, " cents"),
-    )
+    stops: dict[SessionKey, list[Decision]] = {}
+    for one in seen.decisions:
+        stops.setdefault(one.session, []).append(one)
+    cards: dict[bool, list[Mapping[str, object]]] = {True: [], False: []}
+    for session, does in seen.sessions:
+        newest = stops.get(session.key, ())[-STRIP:]
+        strip = draw_marks([replace(_mark(one), href="") for one in newest], _stops_label(newest))
+        card = _card(session, does, seen.settings)
+        cards[card["tone"] == "needs"].append({**card, "strip": strip if newest else ""})
+    held = [{"path": edit.path, "summary": edit.summary, "command": ACCEPT_COMMAND} for edit in seen.held]
+    needs = fill_each("held", held) + fill_each("session", cards[True])
+    unreadable = f"{seen.unreadable} events cannot be read: damaged, or of a newer version."
     return {
-        "newest": fill_each("newest", map(_stop, seen.decisions[-1:])),
+        "newest": fill_each("newest", (_stop(one, titles) for one in seen.decisions[-1:])),
+        "needs": fill("needs", number=len(held) + len(cards[True]), cards=Html(needs)) if needs else NOTHING,
+        "figures": _figures(seen) if seen.decisions or seen.paid else NOTHING,
         "sessions": fill(
             "sessions",
             known=seen.known,
-            cards=fill_each("session", (_card(*one, settings) for one in seen.sessions)),
+            cards=fill_each("session", cards[False]) if seen.known else fill("none", text=NO_SESSION),
             links=fill_each("link", ({"href": to, "text": text} for to, text in links.items() if text)),
-        ),
-        "today": fill(
-            "today",
-            calls=today.calls,
-            tokens=f"{today.tokens:,}",
-            cents=cents,
-            unpriced=f", {today.unpriced} of them without a known price" if today.unpriced else "",
-            meters=_meters(limits),
         ),
         "stops": fill(
             "stops",
             title="Newest stops",
-            rows=stop_list(seen.decisions[-STOPS_LISTED:]),
-            note=f"{seen.unreadable} events cannot be read: damaged, or of a newer version."
-            if seen.unreadable
-            else "",
+            rows=stop_list(seen.decisions[-STOPS_LISTED:], titles),
+            note=unreadable if seen.unreadable else "",
         ),
     }
 
 
+def _figures(seen: Overview) -> Html:
+    """Return the charts of the last days, and what of today's limits is used."""
+    settings, today = seen.settings, seen.spending
+    stops, money, tokens = (defaultdict[str, Counter[str]](Counter) for _ in range(3))
+    for one in seen.decisions:
+        stops[one.day][tone(one.stop.decided)] += 1
+    for event in seen.paid:
+        if isinstance(paid := event.data, JudgingPaid | WorkerRan):
+            day = local(event.at).date().isoformat()
+            kind = "rested" if isinstance(paid, WorkerRan) else "judged"
+            money[day][kind] += paid.cents or 0  # type: ignore[assignment] # a Counter adds any number
+            tokens[day][kind] += paid.tokens
+    cents, last = round(today.cents, 1), local(seen.now).date()
+    unpriced = f", {today.unpriced} of them without a known price" if today.unpriced else ""
+    cut = f", the newest {MOST_STOPS}" if len(seen.decisions) >= MOST_STOPS else ""
+    return fill(
+        "figures",
+        stops=day_chart(f"Stops by day{cut}", last, stops, WORDS),
+        money=day_chart("Cents by day", last, money, PAID_FOR),
+        tokens=day_chart("Tokens by day", last, tokens, PAID_FOR),
+        today=f"{counted(today.calls, 'call')}, {today.tokens:,} tokens, {cents} cents{unpriced}",
+        meters=_meters(
+            (
+                ("Cents", cents, settings.judge.daily_cents, ""),
+                ("Tokens", today.tokens, settings.judge.daily_tokens, ""),
+                ("Workers' limit", cents, settings.workers.max_cents_per_day, " cents"),
+            )
+        ),
+    )
+
+
 def _card(session: Session, does: Activity, settings: Settings) -> dict[str, object]:
-    goal = session.goal
-    held = goal is not None and goal.status is not GoalStatus.CLEARED
+    """Return what a session is about and does or waits for: a word in its tone, why, and what to type."""
+    goal, status = session.goal, session.goal.status if session.goal else GoalStatus.CLEARED
+    word, kind, then = str(does.state), str(does.state), ""
+    if needs_person(status, does.state):
+        waits = does.state == "waiting"
+        word, kind = "waiting for you" if waits else status.value, "needs"
+        then = ANSWER if waits else f"To go on, type: {GO_ON_TYPING.get(status, '')}"
+    elif does.state in ("resting", "closed") and status not in (GoalStatus.CLEARED, GoalStatus.ACTIVE):
+        word, kind = f"{status}, {does.state}", tone(status)
+    reason = goal.last_reason if goal and status is not GoalStatus.CLEARED else ""
     return {
-        "href": _session_href(session.key),
-        "name": _name(session.key),
-        "project": session.project,
-        "state": does.state,
+        "state": word,
+        "tone": kind,
         "when": _time(does.since),
-        "detail": does.detail,
-        "goal": f"goal {goal.status}: {goal.condition[:WHY_LENGTH]}" if goal and held else "no goal",
+        "detail": (does.detail or reason)[:WHY_LENGTH],
+        "then": then,
+        "href": _session_href(session.key),
+        "title": _title(session),
+        "name": _name(session.key),
+        "host": session.key.host,
+        "project": _project_name(session.project),
+        "folder": session.project,
         "meters": budget_meters(session, settings),
     }
+
+
+def _title(session: Session) -> str:
+    goal = session.goal
+    held = goal is not None and goal.status is not GoalStatus.CLEARED
+    return clean_line(goal.condition, TITLE_LENGTH) if goal and held else NO_GOAL_TITLE
+
+
+def _project_name(project: str) -> str:
+    return project.rstrip("/").rpartition("/")[2] or project
+
+
+def session_title(session: Session) -> str:
+    """Return a session's project and goal."""
+    return f"{_project_name(session.project)}: {_title(session)}"
 
 
 def budget_meters(session: Session, settings: Settings) -> Html:
@@ -143,24 +230,38 @@ def _meters(rows: Sequence[tuple[str, float, float | None, str]]) -> Html:
     )
 
 
-def stop_list(decisions: Sequence[Decision]) -> Html:
-    """Return rows of stops, the newest first."""
-    return fill_each("stop", map(_stop, reversed(decisions))) or fill(
-        "none", text="No agent has stopped yet."
-    )
+def stop_list(decisions: Sequence[Decision], titles: Mapping[SessionKey, str]) -> Html:
+    """Return rows of stops, the newest first. `titles` of known sessions; empty for stops of one session."""
+    rows = fill_each("stop", (_stop(one, titles) for one in reversed(decisions)))
+    return rows or fill("none", text=NO_STOP)
 
 
-def _stop(one: Decision) -> dict[str, object]:
+def _stop(one: Decision, titles: Mapping[SessionKey, str]) -> dict[str, object]:
+    whose = f"{_project_name(one.project)}: {titles.get(one.session, _name(one.session))}"
     return {
-        "kind": "sent-back" if one.sent_back else one.stop.decided,
-        "when": _time(one.at),
+        **_ruling(one),
         "href": _stop_href(one),
-        "summary": summarize_stop(one.stop),
-        "whose": _name(one.session),
-        "project": one.project,
+        "whose": whose if titles else "",
         "why": one.stop.detail[:WHY_LENGTH],
-        "after": FOLLOW_UPS[one.followed] if one.followed else "",
+        "after": FOLLOW_UPS[one.followed] if one.followed not in (None, FollowUp.UNKNOWN) else "",
     }
+
+
+def _ruling(one: Decision) -> dict[str, object]:
+    kind, summary = tone(one.stop.decided), summarize_stop(one.stop)
+    return {"tone": kind, "sign": SIGNS[kind], "when": _time(one.at), "summary": summary}
+
+
+def _mark(one: Decision) -> Mark:
+    label = f"{summarize_stop(one.stop)}, {local(one.at):%b %d %H:%M}"
+    return Mark(tone=tone(one.stop.decided), label=label, href=_stop_href(one), at=one.at)
+
+
+def _stops_label(stops: Sequence[Decision]) -> str:
+    """Return in words what a row of stops shows."""
+    counts = Counter(tone(one.stop.decided) for one in stops)
+    words = ", ".join(f"{name} {counts[kind]}" for kind, name in WORDS.items() if counts[kind])
+    return f"{counted(len(stops), 'stop')}, oldest first: {words}"
 
 
 # --- checks over time ---------------------------------------------------------------------------------------
@@ -168,35 +269,49 @@ def _stop(one: Decision) -> dict[str, object]:
 
 def check_parts(decisions: Sequence[Decision]) -> Parts:
     """Return the parts of the page on checks: for each project, its checks, the slowest first."""
-    projects = sorted({one.project for one in decisions if one.stop.gates})
-    tables = (
+    projects: dict[str, list[Decision]] = {}
+    for one in decisions:
+        if one.stop.gates:
+            projects.setdefault(one.project, []).append(one)
+    drawn = (
         {
-            "project": project,
-            "rows": fill_each("check", _checks([one for one in decisions if one.project == project])),
+            "name": _project_name(folder),
+            "folder": folder,
+            "checks": fill_each("check", _checks(folder, found)),
         }
-        for project in projects
+        for folder, found in sorted(projects.items())
     )
-    return {"checks": fill("checks", tables=fill_each("project", tables), most=MOST_STOPS)}
+    shown = fill_each("project", drawn) or fill("empty", text=NO_CHECK)
+    return {"checks": fill("checks", projects=shown, most=MOST_STOPS)}
 
 
-def _checks(decisions: Sequence[Decision]) -> Iterator[dict[str, object]]:
-    timed = check_figures(decisions)
-    untimed = {gate for one in decisions for gate in gate_outcomes(one.stop)} - {one.name for one in timed}
-    for figures in (
-        *timed,
-        *(CheckFigures(name=gate, runs=0, failed=0, seconds=0.0, slowest=0.0) for gate in sorted(untimed)),
-    ):
-        runs = [(one, found) for one in decisions if (found := gate_outcomes(one.stop).get(figures.name))]
-        shown = (
-            {
-                "outcome": outcome,
-                "sign": SIGNS.get(outcome, "?"),
-                "label": f"{outcome}, {_local(one.at):%Y-%m-%d %H:%M:%S}",
-                "href": _stop_href(one),
-            }
-            for one, outcome in runs[-RUNS_SHOWN:]
-        )
-        yield {**asdict(figures), "shown": fill_each("run", shown)}
+def _checks(folder: str, decisions: Sequence[Decision]) -> Iterator[dict[str, object]]:
+    """Yield each check with its newest runs as columns."""
+    flaky = flaky_checks(decisions)
+    runs: dict[str, list[tuple[float, str, Decision]]] = {}
+    for one in decisions:
+        for gate, outcome, seconds in gate_runs(one.stop):
+            runs.setdefault(gate, []).append((seconds, outcome, one))
+    longest = {gate: max(seconds for seconds, _, _ in found) for gate, found in runs.items()}
+    for gate in sorted(runs, key=lambda name: -longest[name]):
+        newest, failed = runs[gate][-RUNS_SHOWN:], sum(how == Outcome.FAILED for _, how, _ in runs[gate])
+        told = f"{counted(len(runs[gate]), 'run')}, {failed} failed, slowest {longest[gate]:.1f} s"
+        yield {
+            "name": gate,
+            "folder": folder,
+            "told": told,
+            "flaky": FLAKY if gate in flaky else "",
+            "columns": draw_marks(
+                [_column(*run) for run in newest],
+                f"The newest {len(newest)} runs of {gate}, oldest first: {told}",
+            ),
+        }
+
+
+def _column(seconds: float, outcome: str, one: Decision) -> Mark:
+    took = f" in {seconds:.1f} s" if seconds else ", from memory"
+    label = f"{outcome}{took}, {local(one.at):%b %d %H:%M}"
+    return Mark(tone=outcome, label=label, at=one.at, href=_stop_href(one), seconds=seconds)
 
 
 # --- a session, and one stop --------------------------------------------------------------------------------
@@ -214,22 +329,25 @@ def session_parts(
     `compared`: the last stop at which changed tests were found, which are shown, too.
     """
     session, does = seen
-    lines = describe_session(session, settings)
-    since = f", since {_local(session.goal.set_at):%Y-%m-%d %H:%M}" if session.goal else ""
+    marks = [_mark(one) for one in stops[-STOPS_DRAWN:]]
+    tones = {one.tone for one in marks}
     return {
         "goal": fill(
             "goal",
-            project=session.project,
-            state=does.state,
-            when=_time(does.since),
-            detail=does.detail,
-            lines=fill_each("line", ({"text": line, "kind": ""} for line in lines)),
-            meters=budget_meters(session, settings),
+            **_card(session, does, settings),
+            spent="" if active_goal(session) else " ".join(describe_session(session, settings)[1:2]),
         ),
+        "line": fill(
+            "line-of-stops",
+            picture=draw_marks(marks, _stops_label(stops[-STOPS_DRAWN:]), paced=True),
+            names=legend({kind: f"{SIGNS[kind]} {name}" for kind, name in WORDS.items() if kind in tones}),
+        )
+        if stops
+        else NOTHING,
         "running": running(does),
-        "stops": fill("stops", title=f"Stops{since}", rows=stop_list(stops), note=""),
+        "story": story(last, "The last stop: ") if last else NOTHING,
         "tests": side_by_side(compared) if compared and compared != last else NOTHING,
-        "story": story(last) if last else NOTHING,
+        "stops": fill("stops", title="Stops", rows=stop_list(stops, {}), note=""),
     }
 
 
@@ -246,26 +364,38 @@ def tasks(journal: Journal) -> Html:
     return fill("tasks", lines=rows) if lines else NOTHING
 
 
-def story(known: KnownDecision) -> Html:
-    """Return how a stop was decided, and the old and the new test side by side."""
-    lines = tell_decision(known.decision, known.replayed)
-    steps = (
+def story(known: KnownDecision, title: str) -> Html:
+    """Return how a stop was decided, from what was asked to what was told, and changed tests side by side."""
+    steps = {one.about: one.lines for one in tell_decision(known.decision, known.replayed).steps}
+    chips = (
         {
-            "about": step.about,
-            "lines": fill_each(
-                "line",
-                ({"text": one.lstrip(), "kind": "sub" if one[:1] == " " else ""} for one in step.lines),
-            ),
+            "tone": how,
+            "sign": SIGNS.get(how, "?"),
+            "text": f"{gate} {how}{f' in {took:.1f} s' if took else ''}",
         }
-        for step in lines.steps
+        for gate, how, took in gate_runs(known.decision.stop)
+    )
+    chapters = (
+        {
+            "title": chapter,
+            "chips": fill_each("chip", chips) if "checks" in abouts else "",
+            "steps": Html("".join(_step(about, steps[about]) for about in abouts if about in steps)),
+        }
+        for chapter, abouts in CHAPTERS.items()
+        if any(about in steps for about in abouts)
     )
     return fill(
         "story",
-        when=_time(known.decision.at),
-        summary=lines.summary,
-        steps=fill_each("step", steps),
+        **_ruling(known.decision),
+        title=title,
+        chapters=fill_each("chapter", chapters),
         sides=side_by_side(known),
     )
+
+
+def _step(about: str, lines: Sequence[str]) -> Html:
+    rows = ({"text": one.lstrip(), "kind": "sub" if one[:1] == " " else ""} for one in lines)
+    return fill("folded" if about in FOLDED else "step", about=about, lines=fill_each("line", rows))
 
 
 def side_by_side(known: KnownDecision) -> Html:
@@ -281,7 +411,7 @@ def _sides(inquiry: Inquiry) -> Iterator[dict[str, object]]:
         if compared or edit.path in found:
             yield {
                 "path": edit.path,
-                "counts": f"{edit.added} lines added, {edit.removed} removed",
+                "counts": f"{counted(edit.added, 'line')} added, {edit.removed} removed",
                 "old": _outcome(compared.old if compared else None),
                 "new": _outcome(compared.now if compared else None),
                 "rows": fill_each("pair", map(_pair, diff_rows(edit.hunks))) or edit.unshown,
@@ -315,13 +445,14 @@ def _session_href(key: SessionKey) -> str:
     return href("session", {"host": key.host, "id": key.id})
 
 
+def way_to_session(key: SessionKey, title: str) -> Html:
+    """Return a link from a stop to its session."""
+    return fill("link", href=_session_href(key), text=title)
+
+
 def _stop_href(one: Decision) -> str:
     return href("stop", {"host": one.session.host, "id": one.session.id, "at": str(one.position)})
 
 
 def _time(at: float) -> Html:
-    return fill("time", exact=_local(at).isoformat(timespec="seconds"), shown=f"{_local(at):%m-%d %H:%M:%S}")
-
-
-def _local(at: float) -> dt.datetime:
-    return dt.datetime.fromtimestamp(at, tz=dt.UTC).astimezone()
+    return fill("time", exact=local(at).isoformat(timespec="seconds"), shown=f"{local(at):%b %d %H:%M}")
