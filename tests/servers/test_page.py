@@ -285,7 +285,7 @@ async def test_what_needs_a_person_comes_first_and_says_what_to_type(fakes: Fake
     fakes.steering.held = lambda _: (edit,)  # type: ignore[assignment, method-assign] # one waits
     needs, _, sessions = (await browser.get("")).body.partition("<h2>Sessions (")
     assert "Needs you (4)" in needs
-    shown = ("/supervisor:goal resume", "/supervisor:retry N", "Type your answer", "/supervisor:accept")
+    shown = ("what may help the agent", "To go on, type: a prompt", "Type your answer", "/supervisor:accept")
     assert [one for one in shown if one not in needs] == []
     assert [word for word in ("stalled", "exhausted", "waiting for you") if word not in needs] == []
     assert ("goal 3" in needs, "goal 3" in sessions, "it is new" in needs, "<script>" in needs) == (

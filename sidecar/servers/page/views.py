@@ -22,7 +22,6 @@ from sidecar.servers.page.markup import DiffRow, Html, diff_rows, fill, fill_eac
 from sidecar.servers.page.pictures import SIGNS, WORDS, Mark, day_chart, draw_marks, legend, local, tone
 from sidecar.servers.page.readings import MOST_STOPS, SESSIONS_SHOWN, KnownDecision, Overview, SeenSession
 from sidecar.systems.supervision.people import NO_SESSION_HINT
-from sidecar.systems.supervision.policy.continuations import GO_ON
 from sidecar.systems.supervision.policy.decision_story import (
     FOLLOW_UPS,
     budget_left,
@@ -32,7 +31,7 @@ from sidecar.systems.supervision.policy.decision_story import (
 from sidecar.systems.supervision.policy.history import Decision, FollowUp, flaky_checks, gate_runs
 from sidecar.systems.supervision.policy.journal import journal_lines, note_lines
 from sidecar.systems.supervision.policy.orders import describe_session
-from sidecar.systems.supervision.policy.sessions import Activity, needs_person
+from sidecar.systems.supervision.policy.sessions import Activity, needs_person, way_on
 
 Parts = Mapping[str, Html]
 """Parts of a page by their ids, in the order in which they are shown."""
@@ -64,7 +63,6 @@ NO_STOP: Final = "No agent has stopped yet. A stop is shown here as soon as an a
 NO_CHECK: Final = "No check has run yet. What would run in a project, and to approve it: supervisor trust"
 FLAKY: Final = "flaky: failed and passed on the same files"
 ANSWER: Final = "Type your answer, and the goal goes on."
-GO_ON_TYPING: Final = {**GO_ON, GoalStatus.EXHAUSTED: "/supervisor:retry N"}
 CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
     "What it was asked": ("not known", "asked"),
     "What it said": ("the agent",),
@@ -160,7 +158,7 @@ def _card(session: Session, does: Activity, settings: Settings) -> dict[str, obj
     if needs_person(status, does.state):
         waits = does.state == "waiting"
         word, kind = "waiting for you" if waits else status.value, "needs"
-        then = ANSWER if waits else f"To go on, type: {GO_ON_TYPING.get(status, '')}"
+        then = ANSWER if waits else f"To go on, type: {way_on(session, settings)}"
     elif does.state in ("resting", "closed") and status not in (GoalStatus.CLEARED, GoalStatus.ACTIVE):
         word, kind = f"{status}, {does.state}", tone(status)
     reason = goal.last_reason if goal and status is not GoalStatus.CLEARED else ""
