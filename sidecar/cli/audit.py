@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json, echo_json_text, local_time
@@ -18,6 +19,7 @@ from sidecar.kernel.governance import ContextLock
 from sidecar.kernel.log import AuditEntry, LoggedEvent
 from sidecar.kernel.settings import Mode
 from sidecar.kernel.text import clean_line
+from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.files import write_whole
 from sidecar.platform.paths import user_paths
 from sidecar.platform.process_table import ProcessTable
@@ -132,7 +134,8 @@ def lock() -> None:
 @PROJECT
 def acquire(mode: str, minutes: int | None, project: str) -> None:
     """Acquire the lock of this project for this shell. It ends with the shell, or when its time is over."""
-    minutes = minutes or build_platform(user_paths().state).configuration.load()[0].governance.lock_minutes
+    if minutes is None:
+        minutes = ConfigurationFile(os.environ, CommandLineFiles()).load()[0].governance.lock_minutes
     parent = os.getppid()
     held = _ordered().acquire(project, SHELL, Mode(mode), minutes * 60.0, parent if parent > 1 else 0)
     echo(_line(held))

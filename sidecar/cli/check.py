@@ -13,6 +13,7 @@ from typing import Final
 import click
 from msgspec import Struct
 
+from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.history import story_lines
 from sidecar.cli.printing import echo, echo_json, in_shell
@@ -97,7 +98,7 @@ async def _checked(found: RecordedSession, wish: CheckWish, *, ask: bool) -> Che
 
     environment = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="supervisor-check-", ignore_cleanup_errors=True) as scratch:
-        services = build_check(found, Path(scratch), ask=ask)
+        services = build_check(found, Path(scratch), CommandLineFiles(), ask=ask)
         base, guessed = await remember_start(found, Path(scratch), environment)
         result, story = await check_session(services, found, base, environment, wish)
     return CheckReport(

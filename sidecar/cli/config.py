@@ -15,9 +15,10 @@ from sidecar.cli.printing import echo, echo_json
 from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.settings import Settings
 from sidecar.platform import files
-from sidecar.platform.client import SidecarClient
+from sidecar.platform.client import SidecarClient, SidecarError
 from sidecar.platform.configuration import ConfigurationFile, SettingSource, user_config_file
 from sidecar.platform.paths import user_paths
+from sidecar.platform.steering import PROJECT_CONFIGURATION
 from sidecar.systems.supervision.people import HeldEditsRequest
 from sidecar.wiring.platform import build_steering
 
@@ -117,22 +118,45 @@ def _toml_value(value: object) -> str:
 
 
 class CommandLineFiles:
-    """Implements FilesInForce for a process beside the sidecar: reads what it keeps, and asks it to vouch."""
+    """Implements FilesInForce for a process beside the sidecar: reads what it keeps.
+
+    Where a file is not what is in force, the sidecar is asked, and started for that. It lets count what was
+    changed while no agent of this user worked; what waits is told, with what to type.
+    """
 
     def __init__(self) -> None:
         """Read what the sidecar of this user keeps."""
         self._kept = build_steering(user_paths().state, None)
+        self._asked: set[Path] = set()
 
     def path_in_force(self, path: Path) -> Path:
+        in_force = self._kept.path_in_force(path)
+        if in_force == path or path in self._asked:
+            return in_force
+        self._asked.add(path)
+        try:
+            waits = [f"was changed while an agent worked ({edit.summary})" for edit in self._waiting(path)]
+        except SidecarError as error:
+            waits = [f"was changed, and nobody knows by whom ({error})"]
+        for why in waits:
+            echo(f"supervisor: {path} {why}. It does not count until you type: supervisor accept", err=True)
         return self._kept.path_in_force(path)
 
     def vouch(self, path: Path) -> None:
-        """Let what was just written count; where no sidecar runs, it will. Raises SidecarError."""
-        client = SidecarClient(user_paths())
-        hello = client.greet()
-        if hello is None or hello.leaving:
+        """Let what was just written count. Raises SidecarError."""
+        if self._kept.path_in_force(path) == path:
             return
-        held = client.call("held", HeldEditsRequest(project=""), tuple[HeldEdit, ...])
-        digests = tuple(edit.digest for edit in held if edit.path == str(path))
-        if digests:
-            client.call("accept", HeldEditsRequest(project="", digests=digests), tuple[str, ...])
+        if digests := tuple(edit.digest for edit in self._waiting(path)):
+            asked = HeldEditsRequest(project=_project_of(path), digests=digests)
+            SidecarClient(user_paths()).call("accept", asked, tuple[str, ...])
+
+    def _waiting(self, path: Path) -> tuple[HeldEdit, ...]:
+        asked = HeldEditsRequest(project=_project_of(path))
+        held = SidecarClient(user_paths()).call("held", asked, tuple[HeldEdit, ...])
+        return tuple(edit for edit in held if edit.path == str(path))
+
+
+def _project_of(path: Path) -> str:
+    """Return the project whose own configuration this is, "" for one of the user's files."""
+    own = Path(PROJECT_CONFIGURATION)
+    return str(path.parents[len(own.parts) - 1]) if path.parts[-len(own.parts) :] == own.parts else ""

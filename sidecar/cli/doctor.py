@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from sidecar import __version__
 from sidecar.cli import doctor_hosts
+from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.doctor_checks import (
     DoctorFinding,
     FindingLevel,
@@ -230,7 +231,7 @@ async def _check_sidecar_report() -> list[DoctorFinding]:
 
 def _check_judge() -> DoctorFinding:
     """Which judge a session started here would have, and why."""
-    settings, _ = ConfigurationFile(os.environ).load()
+    settings, _ = ConfigurationFile(os.environ, CommandLineFiles()).load()
     chosen = build_judge(plugin_root() / "rubric", os.environ).chosen(os.environ, settings)
     if chosen.backend:
         return ok_finding(f"judge: {chosen.backend} ({chosen.why})")
@@ -246,7 +247,7 @@ def _check_judge() -> DoctorFinding:
 
 async def probe_judge(judge: Judge) -> DoctorFinding | None:
     """Ask the judge about a goal that plainly holds, for some tokens; None where no backend is chosen."""
-    settings, _ = ConfigurationFile(os.environ).load()
+    settings, _ = ConfigurationFile(os.environ, CommandLineFiles()).load()
     chosen = judge.chosen(os.environ, settings)
     if not chosen.backend:
         return None

@@ -17,6 +17,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.eval_report import (
     EvalExitCode,
     EvalReport,
@@ -88,7 +89,7 @@ def build_eval_services() -> EvalServices:
     from sidecar.wiring.platform import load_project_rubric, load_rubric_file  # noqa: PLC0415 - not for --help
     from sidecar.wiring.supervision import build_services  # noqa: PLC0415 - the same
 
-    services = build_services()
+    services = build_services(files=CommandLineFiles())
     settings, problems = services.configuration.load()
     for problem in problems:
         echo(f"supervisor: {escape_unprintable(problem)}", err=True)

@@ -153,7 +153,8 @@ def _build(project: str = "") -> Governance:
     state = user_paths().state
     for line in ChangeApplier(state).roll_back():
         echo(f"{line}.", err=True)
-    shared = build_evidence(state, build_platform(state), CommandLineFiles())
+    files = CommandLineFiles()
+    shared = build_evidence(state, build_platform(state, files), files)
     if project:
         typed = asyncio.run(shared.catalog.list(project, os.environ)).gates
         shared = replace(shared, catalog=TypedCatalog(shared.catalog, typed))

@@ -93,6 +93,9 @@ def upgrade(*, print_only: bool) -> None:
     """
     here, done = str(Path.cwd()), False
     runtime = _announced_runtime()
+    echo("end the sidecar; the next event of a host starts it with the code that is installed now")
+    if not print_only:
+        echo(f"  the sidecar: {SidecarClient(paths.user_paths()).stop()}")
     try:
         installed = plugin.ClaudePlugins(os.environ, here).installed()
     except installation.HostError as trouble:
@@ -105,9 +108,6 @@ def upgrade(*, print_only: bool) -> None:
     for place in loaded_plugin_files(os.environ, Path.cwd()):
         _install_into_opencode(plugin_file_scope(place), runtime, print_only=print_only)
         done = True
-    echo("end the sidecar; the next event of a host starts it with the code that is installed now")
-    if not print_only:
-        echo(f"  the sidecar: {SidecarClient(paths.user_paths()).stop()}")
     if not done:
         raise installation.HostError(
             "no host has Supervisor here", *(f"supervisor install {one}" for one in HOSTS)
@@ -253,7 +253,6 @@ def _remove_runtime(other: str, *, purge: bool, print_only: bool) -> None:
         ended = SidecarClient(folders).stop()
         echo(f"  the sidecar: {StopOutcome.ENDED if purge else ended}")
         folders.forget_runtime()
-        CommandLineFiles().vouch(folders.runtime)
     if not purge:
         echo(f"What Supervisor remembers stays in {folders.state}, your settings in {folders.config}.")
         echo("The command goes as it came, for instance: uv tool uninstall supervisor-sidecar")

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import click
 
+from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.history import print_event
 from sidecar.cli.options import PROJECT
@@ -141,7 +142,7 @@ def run(  # noqa: PLR0913 - one parameter per option
 
 async def _play(asked: PlayRequest, tell: Tell) -> PlayEnd | None:
     """Return how it ended, None where a signal ended it."""
-    return await work_until_signal((await build_loop_player(asked, tell)).play())
+    return await work_until_signal((await build_loop_player(asked, tell, CommandLineFiles())).play())
 
 
 def _check_project(platform: PlatformServices, session: Session) -> None:

@@ -283,9 +283,10 @@ async def _write_down(session: str, tool: str, text: str) -> None:
 
 def _build_crew(wish: RunOptions, folders: Paths, show: RunView) -> RunParticipants:
     environment, asked = dict(os.environ), wish.asked
-    settings, _ = ConfigurationFile(environment).load()
+    files = CommandLineFiles()
+    settings, _ = ConfigurationFile(environment, files).load()
     mask = SecretForms().masker(environment)
-    trust = TrustFile(folders.state, CommandLineFiles())
+    trust = TrustFile(folders.state, files)
     project_hooks, wrong = approved_run_hooks(asked.project, trust.approved)
     if wrong:
         show.tell(RunWarning(text=wrong))

@@ -80,7 +80,7 @@ def tdd(  # noqa: PLR0913 - one parameter per option
     state, files = user_paths().state, CommandLineFiles()
     for line in ChangeApplier(state).roll_back():
         echo(f"{line}.", err=True)
-    shared = build_evidence(state, build_platform(state), files)
+    shared = build_evidence(state, build_platform(state, files), files)
     workers = build_workers(state, shared.spending, shared.secrets)
     skills = build_skills(state, shared, workers, files)
     try:

@@ -136,7 +136,7 @@ def toolset(context: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: whether each is on.")
 def list_(*, as_json: bool = False) -> None:
     """Show the toolsets, and which are on."""
-    settings, problems = ConfigurationFile(os.environ).load()
+    settings, problems = ConfigurationFile(os.environ, CommandLineFiles()).load()
     if as_json:
         echo_json({name: name in settings.toolsets for name in TOOLSET_NAMES})
     for name in () if as_json else TOOLSET_NAMES:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from sidecar.kernel.errors import ServiceError
 from sidecar.platform import processes
+from sidecar.platform.installation import add_package_command
 from sidecar.platform.processes import ProcessEnding, guarded_project, leads_inside, resolve_path
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class ApiKeyFinder:
         if importlib.util.find_spec("keyring") is None:
             raise ServiceError(
                 f"the key is in the keyring entry {self._service.keyring}, but keyring is not installed: "
-                "pip install 'supervisor-sidecar[keyring]'"
+                + add_package_command("keyring")
             )
         return f"the keyring entry {self._service.keyring}"
 

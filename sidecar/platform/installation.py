@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -75,6 +76,18 @@ def _code_files(folder: str) -> Iterator[str]:
                 yield entry.path
             elif entry.name not in ("__pycache__", "_plugin") and entry.is_dir():
                 yield from _code_files(entry.path)
+
+
+def add_package_command(package: str) -> str:
+    """Return what to type so that our own environment has this package, too: one of a tool has no pip."""
+    import shlex  # noqa: PLC0415 - who lacks a package needs it, and not the sidecar
+    from importlib.util import find_spec  # noqa: PLC0415 - as above
+
+    if find_spec("pip") is not None:
+        return f"{shlex.quote(sys.executable)} -m pip install {package}"
+    if Path(sys.prefix, "pipx_metadata.json").exists():
+        return f"pipx inject {Path(sys.prefix).name} {package}"
+    return f"uv pip install --python {shlex.quote(sys.executable)} {package}"
 
 
 def corpus_folder() -> Path:

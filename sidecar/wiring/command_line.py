@@ -17,6 +17,7 @@ from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.turn import Turn
 from sidecar.platform.paths import user_paths
+from sidecar.platform.steering import FilesInForce
 from sidecar.rubric.texts import read_texts
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.evaluation import AbsentJudge
@@ -64,13 +65,13 @@ class RecordedTurn:
         return False
 
 
-def build_check(found: RecordedSession, state: Path, *, ask: bool) -> Services:
+def build_check(found: RecordedSession, state: Path, files: FilesInForce, *, ask: bool) -> Services:
     """Build the services. `state`: a folder that is removed after the check.
 
     Where no model is asked and the user has no state, nothing else is written.
     """
     own = build_services(state)
-    users = build_services() if ask or user_paths().state.is_dir() else own
+    users = build_services(files=files) if ask or user_paths().state.is_dir() else own
     settings, problems = users.configuration.load()
     settings = replace(settings, keep_stops=True, mode="on")
     return dataclasses.replace(
@@ -95,9 +96,9 @@ async def remember_start(
 # --- loop ---------------------------------------------------------------------------------------------------
 
 
-async def build_loop_player(asked: PlayRequest, tell: Tell) -> LoopPlayer:
+async def build_loop_player(asked: PlayRequest, tell: Tell, files: FilesInForce) -> LoopPlayer:
     """Build it with the real services. Raises OSError, BadInputError."""
-    built, session = build_services(), asked.session
+    built, session = build_services(files=files), asked.session
     typed = await built.catalog.list(session.project, asked.environment)
     services = dataclasses.replace(
         built,

@@ -56,11 +56,14 @@ def build_steering(state: Path, incidents: Incidents | None) -> SteeringFiles:
     return SteeringFiles(state / STEERING_FOLDER, own, incidents, restored=(runtime,), folders=folders)
 
 
-def build_platform(state: Path) -> PlatformServices:
-    """Build the real adapters. `state`: the user's state folder."""
+def build_platform(state: Path, files: FilesInForce | None = None) -> PlatformServices:
+    """Build the real adapters. `state`: the user's state folder.
+
+    `files` tells a process beside the sidecar what is in force.
+    """
     clock, incidents = SystemClock(), Incidents()
     steering = build_steering(state, incidents)
-    configuration = ConfigurationFile(os.environ, steering)
+    configuration = ConfigurationFile(os.environ, files or steering)
     log = EventLogFile(state, clock, lambda: configuration.load()[0].log, incidents)
     return PlatformServices(
         clock=clock,
@@ -75,7 +78,7 @@ def build_platform(state: Path) -> PlatformServices:
         stop_history=StopHistory(log),
         store=SessionFiles(state, incidents),
         steering=steering,
-        switches=SwitchFile(state, steering),
+        switches=SwitchFile(state, files or steering),
     )
 
 

@@ -20,6 +20,7 @@ from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
 from sidecar.platform.rpc import read_params
 from sidecar.platform.secrets import SecretForms
+from sidecar.platform.steering import FilesInForce
 from sidecar.platform.watching import FoldersWatch
 from sidecar.rubric.policy import GuidanceFiles
 from sidecar.servers.connection import struct_handler
@@ -58,10 +59,13 @@ class Supervision:
     toasts: Toasts
 
 
-def build_services(state: Path | None = None) -> Services:
-    """Build every port with its real adapter. `state`: another state folder than the user's."""
+def build_services(state: Path | None = None, files: FilesInForce | None = None) -> Services:
+    """Build every port with its real adapter. `state`: another state folder than the user's.
+
+    `files` tells a process beside the sidecar what is in force.
+    """
     texts, state = plugin_root() / "rubric", state or user_paths().state
-    shared = build_evidence(state, build_platform(state))
+    shared = build_evidence(state, build_platform(state, files), files)
     return Services(
         **vars(shared),
         judge=build_judge(texts, os.environ, SecretForms().masker),

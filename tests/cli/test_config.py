@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import tomllib
 from pathlib import Path
 
@@ -11,7 +12,14 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
+from sidecar.kernel.rubric import AgentWrites
+from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
+from sidecar.platform.client import SidecarClient
+from sidecar.platform.paths import user_paths
+from sidecar.platform.session_store import SessionFiles
+from sidecar.platform.state import Incidents
+from sidecar.wiring.platform import build_steering
 from support.typed import typed
 
 
@@ -111,3 +119,28 @@ def test_edit_makes_the_file_and_says_what_is_wrong_with_it(
     monkeypatch.setenv("CLAUDECODE", "1")
     assert typed("config", "edit") == 1
     assert "only the user may do this" in capsys.readouterr().err
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("at_work", [False, True])
+def test_an_edit_counts_at_once_and_one_made_while_an_agent_worked_is_told(
+    place: Path, capsys: pytest.CaptureFixture[str], *, at_work: bool
+) -> None:
+    write(place, "max_attempts = 5\n")
+    state = user_paths().state
+    build_steering(state, None).settle("", AgentWrites(), AgentWrites())  # as at a prompt, before
+    if at_work:
+        session = Session(key=SessionKey("claude-code", "s1"), project="/p", active_since=time.time())
+        SessionFiles(state, Incidents()).save(session)
+    place.write_text("max_attempts = 100\n")
+    try:
+        assert typed("config", "show") == 0
+    finally:
+        SidecarClient(user_paths()).stop()
+    shown = capsys.readouterr()
+    assert f"max_attempts = {5 if at_work else 100}\n" in shown.out.replace("  # set in config.toml", "")
+    held = (
+        f"supervisor: {place} was changed while an agent worked (max_attempts: 5 -> 100). "
+        "It does not count until you type: supervisor accept\n"
+    )
+    assert shown.err == (held if at_work else "")

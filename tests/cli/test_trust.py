@@ -16,7 +16,10 @@ import sidecar
 from sidecar.cli.trust import describe_approval
 from sidecar.evidence.gates.approvals import Approval, TrustFile, gate_digest
 from sidecar.kernel.gate import Gate, GateOrigin, Kind
+from sidecar.kernel.rubric import AgentWrites
+from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
+from sidecar.wiring.platform import build_steering
 
 pytestmark = pytest.mark.process
 
@@ -225,3 +228,12 @@ def test_only_one_of_them_can_be_approved(project: Path) -> None:
     approvals = TrustFile(user_paths().state).approvals(str(project))
     assert list(approvals) == ["own"]
     assert "there is no gate 'gone' here" in trust(project, "--only", "gone", "--yes").stderr
+
+
+def test_what_is_approved_while_no_sidecar_runs_is_listed_as_approved(project: Path) -> None:
+    build_steering(user_paths().state, None).settle("", AgentWrites(), AgentWrites())  # one ran, and ended
+    assert "Approved: own." in trust(project, "--yes").stdout
+    try:
+        assert "own: approved" in trust(project, "--list").stdout
+    finally:
+        SidecarClient(user_paths()).stop()

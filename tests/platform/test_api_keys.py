@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.settings import ServiceSettings
 from sidecar.platform import api_keys as keys
 from sidecar.platform.api_keys import ApiKey, ApiKeyFinder
+from sidecar.platform.installation import add_package_command
 
 SECRET: Final = "sk-made-up-0123456789"
 STORE: Final = f"""
@@ -173,9 +175,30 @@ class TestKeyrings:
 async def test_a_keyring_without_its_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     said = await refusal(ApiKeyFinder(ServiceSettings(keyring="a-service"), {}, {}))
-    assert said.endswith("keyring is not installed: pip install 'supervisor-sidecar[keyring]'")
+    assert said.endswith(f"keyring is not installed: {add_package_command('keyring')}")
 
 
 def test_a_key_does_not_show_itself() -> None:
     key = ApiKey(SECRET, "K")
     assert repr(key) == str(key) == f"{key}" == "<the key in K>"
+
+
+@pytest.mark.parametrize(
+    ("pip", "receipt", "command"),
+    [
+        (True, "", "{python} -m pip install keyring"),
+        (False, "pipx_metadata.json", "pipx inject sidecar keyring"),
+        (False, "uv-receipt.toml", "uv pip install --python {python} keyring"),
+    ],
+)
+def test_what_to_type_for_a_missing_package_works_in_the_environment_that_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, pip: bool, receipt: str, command: str
+) -> None:
+    prefix = tmp_path / "sidecar"
+    prefix.mkdir()
+    if receipt:
+        (prefix / receipt).touch()
+    monkeypatch.setattr(sys, "prefix", str(prefix))
+    monkeypatch.setattr(sys, "executable", str(prefix / "python"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: object() if pip else None)
+    assert add_package_command("keyring") == command.format(python=prefix / "python")
