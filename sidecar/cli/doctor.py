@@ -236,12 +236,12 @@ def _check_judge() -> DoctorFinding:
     if chosen.backend:
         return ok_finding(f"judge: {chosen.backend} ({chosen.why})")
     if settings.judge.backend == RULES:
-        return ok_finding(f"judge: rules and gates alone ({chosen.why})")
+        return ok_finding(f"judge: rules and checks alone ({chosen.why})")
     if doctor_hosts.installed_plugin_files():
         return ok_finding("judge: in OpenCode the model of the session")
     hint = _install_hint() if doctor_hosts.find_opencode() else doctor_hosts.GET_CLAUDE
     return warning_finding(
-        f"no judge model: rules and gates decide alone ({chosen.why})", f"{hint}, or see docs/models.md"
+        f"no judge model: rules and checks decide alone ({chosen.why})", f"{hint}, or see docs/models.md"
     )
 
 
@@ -257,7 +257,7 @@ async def probe_judge(judge: Judge) -> DoctorFinding | None:
         return ok_finding(f"the judge answers: {verdict}, {told.judgement.tokens} tokens")
     remedy = JUDGE_REMEDIES.get(chosen.backend, "less docs/models.md")
     return warning_finding(
-        f"the judge {chosen.backend} gives no verdict, rules and gates decide alone: {told.reason}", remedy
+        f"the judge {chosen.backend} gives no verdict, rules and checks decide alone: {told.reason}", remedy
     )
 
 

@@ -112,7 +112,7 @@ def build_eval_services() -> EvalServices:
     type=click.Choice(["rules", "claude-cli", "opencode", "anthropic", "openai", "auto"]),
     default=RULES_BACKEND,
     show_default=True,
-    help="Who judges what rules and gates leave open.",
+    help="Who judges what rules and checks leave open.",
 )
 @click.option("--rubric", type=FILE_TYPE, help="Judge by this rubric; else by the file that serves here.")
 @click.option("--against", type=FILE_TYPE, help="Judge by this one too, and show which verdicts flip.")
@@ -122,7 +122,7 @@ def build_eval_services() -> EvalServices:
 def evaluation(**typed: Any) -> None:  # noqa: ANN401 - EvalOptions
     """Measure a judge on the labelled stops of FILES (else on the corpus that comes with Supervisor).
 
-    Rules and gates decide as they do at a real stop; what they leave open goes to the judge. With --kept the
+    Rules and checks decide as they do at a real stop; what they leave open goes to the judge. With --kept the
     last judged stops of this folder are played again: what was found out then is taken as it was, and so is
     the judge's answer, unless the rubric shows it another case. No sidecar is needed, and nothing is changed.
 

@@ -168,7 +168,7 @@ def failing_output_lines(run: GateRun) -> tuple[str, ...]:
 
 def runs_table(runs: Sequence[GateRun]) -> Table:
     """A table of how each gate ended."""
-    table = new_table("gate", "counts as", "outcome", "tests", "seconds", "first failure, or why")
+    table = new_table("check", "counts as", "outcome", "tests", "seconds", "first failure, or why")
     for run in runs:
         table.add_row(
             clipped_cell(run.gate.id),
@@ -193,7 +193,7 @@ def _why(run: GateRun) -> str:
 
 def gates_table(gates: Sequence[Gate]) -> Table:
     """A table of the gates that apply, and why."""
-    table = new_table("gate", "counts as", "approved", "command", "in", "why")
+    table = new_table("check", "counts as", "approved", "command", "in", "why")
     for gate in gates:
         approved = Text("yes") if gate.approved else Text("no", style="yellow")
         cells = map(clipped_cell, (gate.command, gate.folder or ".", gate.why))

@@ -66,7 +66,7 @@ class GatesOptions(Struct, frozen=True, kw_only=True):
 @FOLDER_ARGUMENT
 @click.option("--list", "listing", is_flag=True, help="Only say which apply, and why.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for a script, and nothing else.")
-@click.option("--only", multiple=True, metavar="ID", help="Only this gate. May be repeated.")
+@click.option("--only", multiple=True, metavar="ID", help="Only this check. May be repeated.")
 @click.option("--verbose", "-v", is_flag=True, help="Also show the whole output of what did not pass.")
 @click.option("--yes", "unapproved", is_flag=True, help="This once, also run what you have not approved.")
 def gates(  # noqa: PLR0913 - one parameter per option
@@ -75,9 +75,9 @@ def gates(  # noqa: PLR0913 - one parameter per option
     """Run the checks of FOLDER (else of the current folder) and show how they end.
 
     Exit codes: 0 all passed, 1 one failed, 2 none failed but one could not run, or there are none, 130
-    interrupted. Where some gates are required, only these decide; else all do.
+    interrupted. Where some checks are required, only these decide; else all do.
 
-    A gate that you have not approved is not run: type `supervisor trust`. With --list: 0, or 2 where there
+    A check that you have not approved is not run: type `supervisor trust`. With --list: 0, or 2 where there
     are none.
     """
     wish = GatesOptions(project=folder, only=only, as_json=as_json, verbose=verbose, unapproved=unapproved)
@@ -157,7 +157,7 @@ def select_gates(catalog: AvailableGates, only: Sequence[str]) -> tuple[Gate, ..
     known = {gate.id: gate for gate in catalog.gates}
     if missing := [name for name in only if name not in known]:
         there = ", ".join(map(escape_unprintable, known)) or "none"
-        raise click.UsageError(f"there is no gate {missing[0]!r} here; there are: {there}")
+        raise click.UsageError(f"there is no check {missing[0]!r} here; there are: {there}")
     return tuple(gate for gate in catalog.gates if not only or gate.id in only)
 
 

@@ -31,7 +31,7 @@ from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
 from sidecar.servers.methods import EventsPage, EventsRequest
 from sidecar.systems.supervision.decisions import find_replay, read_decisions, worker_spending
-from sidecar.systems.supervision.policy.decision_story import Story, StoryStep, tell_decision
+from sidecar.systems.supervision.policy.decision_story import STAGE_WORDING, Story, StoryStep, tell_decision
 from sidecar.systems.supervision.policy.history import GROUPINGS, Decision, check_figures, stop_figures
 
 RARE: Final = ("judged", "unpriced")
@@ -164,7 +164,7 @@ def _history_line(one: Decision) -> HistoryLine:
         session=f"{one.session.host}:{one.session.id}",
         project=one.project,
         decided=f"{f'{one.what}: ' if one.what else ''}{'sent back' if one.sent_back else one.stop.decided}",
-        by=one.stop.rule or one.stop.stage,
+        by=one.stop.rule or STAGE_WORDING.get(one.stop.stage, one.stop.stage),
         why=clean_line(one.stop.detail),
         afterwards=one.followed or "",
         seconds=one.stop.seconds,

@@ -23,6 +23,7 @@ from sidecar.kernel.goal import Spending
 from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.text import counted, escape_unprintable, escape_unprintable_lines
 from sidecar.systems.supervision.people import SessionReport, SessionSummary
+from sidecar.systems.supervision.policy.decision_story import STAGE_WORDING
 from sidecar.systems.supervision.policy.journal import journal_lines
 from sidecar.systems.supervision.policy.orders import switch_on_command
 from sidecar.systems.supervision.policy.sessions import describe_age
@@ -119,7 +120,8 @@ def _decisions_table(story: tuple[RecordEntry, ...]) -> Table:
         when = local_time(entry.at, "%H:%M:%S")
         by = f"by {entry.origin}" if entry.origin else ""
         why = "; ".join(part for part in (entry.detail, ", ".join(entry.gates), by) if part)
-        cells = (when, entry.event, entry.decided, entry.stage, why[:300])
+        stage = STAGE_WORDING.get(entry.stage, entry.stage)
+        cells = (when, entry.event, entry.decided, stage, why[:300])
         table.add_row(
             *(Text(escape_unprintable(_one_line(cell))) for cell in cells)
         )  # Text, not markup: a test's id may look like markup

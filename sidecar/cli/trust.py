@@ -35,7 +35,7 @@ DECLINED = 1
 @click.command()
 @FOLDER_ARGUMENT
 @click.option("--yes", is_flag=True, help="Approve what is shown without asking.")
-@click.option("--only", multiple=True, metavar="ID", help="Approve only this gate. May be repeated.")
+@click.option("--only", multiple=True, metavar="ID", help="Approve only this check. May be repeated.")
 @click.option("--list", "listing", is_flag=True, help="Only show what is approved and what is not.")
 @click.option("--json", "as_json", is_flag=True, help="With --list: print one JSON list for a script.")
 @click.option("--revoke", is_flag=True, help="Take all approvals for FOLDER back.")

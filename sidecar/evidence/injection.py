@@ -174,7 +174,7 @@ def _places(
         yield Place("the name of a branch", project_state.repository.branch, name=True)
         yield Place("the name of a branch", project_state.repository.upstream, name=True)
     for run in runs:
-        yield Place("the output of a gate", "\n".join((*run.failures, run.output, run.reason)), own=False)
+        yield Place("the output of a check", "\n".join((*run.failures, run.output, run.reason)), own=False)
 
 
 def _places_of_call(call: ToolCall) -> Iterator[Place]:

@@ -115,7 +115,7 @@ def _label_contradiction(item: LabelledStop) -> str:
         return "`goal` and `complete` belong together"
     gates = [run.gate.id for run in item.runs]
     if len(gates) != len(set(gates)):
-        return "two `runs` are of the same gate"
+        return "two `runs` are of the same check"
     return ""
 
 

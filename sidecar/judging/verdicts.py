@@ -184,7 +184,7 @@ def _incomplete_objection(verdict: Incomplete, case: JudgeCase, *, asked: bool) 
         unknown = sorted({gap.criterion for gap in verdict.missing if not _gap_in_force(gap, case)})
         if unknown:
             return f"no point that is missing rests on a criterion in force: {', '.join(unknown)}"[:500]
-        return "gates that passed on these very files contradict every point"
+        return "checks that passed on these very files contradict every point"
     if asked or any(gap.criterion not in BUILTIN_CRITERIA for gap in gaps):
         return ""
     against = {fact.id for fact in case.evidence if fact.bad and not fact.stale}

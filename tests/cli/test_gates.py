@@ -104,7 +104,7 @@ def test_a_table_tells_how_each_gate_ended(tmp_path: Path, capsys: pytest.Captur
     assert [" ".join(line.split()) for line in told.out.splitlines()] == [
         "failed tests 1.2 s",
         "passed lint 1.2 s",
-        "gate counts as outcome tests seconds first failure, or why",
+        "check counts as outcome tests seconds first failure, or why",
         "tests advises failed 12, 3 skipped 1.2 test_total: 1 != 2",
         "lint advises passed (cached) 1.2",
         "1 passed, 1 failed",
@@ -192,7 +192,7 @@ def test_only_some_are_run(tmp_path: Path) -> None:
     table = Table(tmp_path, ended(TESTS, FAILED), ended(LINT, PASSED))
     assert table.runs(only=("lint",)) == 0
     assert [gate.id for gate in table.runner.asked] == ["lint"]
-    with pytest.raises(click.UsageError, match=r"no gate 'lnt' here; there are: tests, lint"):
+    with pytest.raises(click.UsageError, match=r"no check 'lnt' here; there are: tests, lint"):
         table.runs(only=("lnt",))
 
 

@@ -227,7 +227,7 @@ def test_only_one_of_them_can_be_approved(project: Path) -> None:
     assert (done.returncode, "make other" in done.stdout, approved(project)) == (0, False, True)
     approvals = TrustFile(user_paths().state).approvals(str(project))
     assert list(approvals) == ["own"]
-    assert "there is no gate 'gone' here" in trust(project, "--only", "gone", "--yes").stderr
+    assert "there is no check 'gone' here" in trust(project, "--only", "gone", "--yes").stderr
 
 
 def test_what_is_approved_while_no_sidecar_runs_is_listed_as_approved(project: Path) -> None:

@@ -192,7 +192,7 @@ async def test_a_change_to_a_gate_that_is_not_there_is_told_of_the_project_alone
     place.users.write_text("[gate.types]\nrequired = true\n")
     catalog = await place.list()
     assert catalog.gates == (TESTS, LINT)
-    said = "no such gate is detected here, and a new one needs a command; did you mean lint?"
+    said = "no such check is detected here, and a new one needs a command; did you mean lint?"
     assert catalog.problems == (f"{place.theirs}:2: gate.lints: {said}",)
 
 
@@ -277,14 +277,14 @@ async def test_a_detection_that_fails_is_a_problem_and_the_configured_gates_stay
     place.users.write_text('[gate.a]\ncommand = "x"\n')
     catalog = await ProjectCatalog(place.environment, place.trust, broken).list(str(place.project), {})
     assert [gate.id for gate in catalog.gates] == ["a"]
-    assert catalog.problems == ("gates could not be detected: RecursionError: too deep",)
+    assert catalog.problems == ("checks could not be detected: RecursionError: too deep",)
 
 
 async def test_more_gates_than_can_be_looked_at_are_told(place: Place) -> None:
     place.theirs.write_text("".join(f"[gate.g{number}]\ncommand='x'\n" for number in range(1500)))
     catalog = await place.list()
     assert len(catalog.gates) == GATE_LIMIT
-    assert catalog.problems == (f"1502 gates; only the first {GATE_LIMIT} are looked at",)
+    assert catalog.problems == (f"1502 checks; only the first {GATE_LIMIT} are looked at",)
 
 
 class TestForge:

@@ -160,7 +160,7 @@ def test_it_becomes_a_fact_that_says_where_it_was_found(
 
 def test_what_a_gate_prints_is_told_of_and_is_nobodys_own_hand() -> None:
     (fact,) = find(talk("Done."), gate_run(output=ORDER, failures=(ORDER,)))
-    assert (fact.own, "the output of a gate" in fact.fact) == (False, True)
+    assert (fact.own, "the output of a check" in fact.fact) == (False, True)
 
 
 def test_an_honest_turn_has_no_such_fact() -> None:

@@ -160,6 +160,6 @@ def test_the_list_of_all_messages_holds_each_with_a_page_about_it() -> None:
         "no session is known as ...; name it HOST:ID": "trouble",  # an f-string
         "the recorded runtime ... cannot be executed": "trouble",  # a finding of the doctor
         "this stop was not judged: .... The goal stays active.": "trouble",  # a note at a stop
-        "there is no gate ... here; there are: ...": "gates",
+        "there is no check ... here; there are: ...": "gates",
     }.items():
         assert f"| {message} | [{page}]({page}.md) |" in told

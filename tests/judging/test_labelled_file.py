@@ -98,7 +98,7 @@ def test_two_runs_of_one_gate_contradict_each_other(file: Path) -> None:
         "tree": "t",
     }
     file.write_text(line("a", runs=[run, run]))
-    assert refused(file) == ["stops.jsonl:1: two `runs` are of the same gate"]
+    assert refused(file) == ["stops.jsonl:1: two `runs` are of the same check"]
 
 
 def test_bytes_that_are_no_text_are_told(file: Path) -> None:

@@ -183,10 +183,10 @@ def test_every_part_of_a_goal_needs_a_fact_of_its_own() -> None:
 # --- incomplete, and how sure -------------------------------------------------------------------------------
 
 POINTS: list[tuple[Incomplete, bool, str]] = [
-    (gap("request", "E10", point="x"), True, "gates that passed on these very files contradict every point"),
+    (gap("request", "E10", point="x"), True, "checks that passed on these very files contradict every point"),
     (gap("goal", "E10", "E3"), True, ""),
-    (gap(point="the tests fail"), True, "gates that passed on these very files contradict every point"),
-    (gap(point="`make` still fails"), True, "gates that passed on these very files contradict every point"),
+    (gap(point="the tests fail"), True, "checks that passed on these very files contradict every point"),
+    (gap(point="`make` still fails"), True, "checks that passed on these very files contradict every point"),
     (gap("goal", "E3", point="the tests fail"), True, ""),
     (gap(point="a test for comments that fail to close is missing"), True, ""),
     (gap("goal", "E4"), True, "the verdict cites evidence that is not there: E4"),

@@ -158,7 +158,7 @@ def _make_gate_layer(
 
 def _missing_gate_message(name: str, known: Mapping[str, Gate], project: GateFileSettings) -> str:
     key = ("gate", name)
-    said = "no such gate is detected here, and a new one needs a command"
+    said = "no such check is detected here, and a new one needs a command"
     return f"{project.file.place(key)}: {dotted_toml_key(key)}: {said}{suggest_nearest_name(name, known)}"
 
 
@@ -231,7 +231,7 @@ class ProjectCatalog:
         members = tuple(gate for gate in found.others if gate.covered)
         others = (gate for gate in found.others if not gate.covered)
         gates = (*found.configured, *required, *others, *offered)
-        surplus = [f"{len(gates)} gates; only the first {GATE_LIMIT} are looked at"] * (
+        surplus = [f"{len(gates)} checks; only the first {GATE_LIMIT} are looked at"] * (
             len(gates) > GATE_LIMIT
         )
         problems = (
@@ -262,7 +262,7 @@ class ProjectCatalog:
         try:
             return await asyncio.to_thread(self._detected_around, Path(project), environment), ()
         except Exception as error:  # noqa: BLE001 - it reads what hostile projects wrote; a stop must not fail
-            return (), (f"gates could not be detected: {type(error).__name__}: {error}"[:300],)
+            return (), (f"checks could not be detected: {type(error).__name__}: {error}"[:300],)
 
     def _detected_around(self, folder: Path, environment: Environment) -> tuple[Gate, ...]:
         """Detect in a folder, or at the top of its repository where the folder has no check of its own."""

@@ -50,7 +50,7 @@ KEY_MEANINGS: Final = {
     CriterionKey.SEVERITY: "how much it weighs: must, should or note",
     CriterionKey.APPLIES_TO: "it is left out where none of the changed files fits these globs",
     CriterionKey.WHEN: "a hint for the judge, in your words",
-    CriterionKey.EVIDENCE: "what decides it: a gate, a rule, diff, calls or message",
+    CriterionKey.EVIDENCE: "what decides it: a check, a rule, diff, calls or message",
 }
 
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
@@ -250,7 +250,7 @@ def _describe_source(said: str, around: RubricContext) -> str:
     kind, _, name = said.partition(":")
     if kind == "gate":
         missing = around.gates is not None and name not in around.gates
-        return f"the gate {name}" + (" (this project has none of this name)" if missing else "")
+        return f"the check {name}" + (" (this project has none of this name)" if missing else "")
     if kind == "rule":
         return f"the rule {_describe_rule(name) or f'{name} (there is none of this name)'}"
     return SOURCE_MEANINGS.get(said, said)

@@ -178,7 +178,7 @@ def told(words: str, around: RubricContext = PROJECT) -> str:
         ("Legitimate", "the agent is not sent back"),
         ("Notes", "The judge does not read this section. It reads Patterns, "),
         ("Tested", "Tested (tested)"),
-        ("Tested", "the gate tests (this project has none of this name)"),
+        ("Tested", "the check tests (this project has none of this name)"),
         ("Tested", "the rule narration (it ends in the middle of an action)"),
         ("Tested", "the rule nope (there is none of this name)"),
         ("Tested", "what tools returned"),

@@ -170,7 +170,7 @@ async def test_a_hover_says_what_decides_a_criterion_and_what_it_weighs(doc: Doc
     doc.open(GOOD)
     tested = await doc.hover("Handlers are tested")
     assert "(handlers-are-tested)" in tested
-    assert "Decided by the gate tests" in tested
+    assert "Decided by the check tests" in tested
     assert "the changed files" in tested
     assert "Severity should" in tested
     seeking = await doc.hover("Permission-seeking")
