@@ -17,17 +17,18 @@ from sidecar.kernel.effects import RestReason
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.stop_history import CONTINUE_DECISION
 from sidecar.servers.page.markup import Html, fill, fill_each
+from sidecar.systems.taskloop.policy.loop import Action
 
 LEFT_TO_PEOPLE: Final = (
     *(RestReason.STALLED, RestReason.EXHAUSTED, RestReason.UNVERIFIED, RestReason.IMPOSSIBLE),
-    *(RestReason.WAITING, RestReason.QUESTION, RestReason.UNJUDGED),
+    *(RestReason.WAITING, RestReason.QUESTION, RestReason.UNJUDGED, Action.HALT, Action.FAIL),
 )
 """Rulings after which a person is wanted."""
 TONES: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
-    "achieved": ("✓", "achieved", (RestReason.ACHIEVED, RestReason.COMPLETED)),
+    "achieved": ("✓", "achieved", (RestReason.ACHIEVED, RestReason.COMPLETED, Action.COMPLETE)),
     "judged": ("≈", "judged, not proved", (RestReason.JUDGED,)),
     "rested": ("·", "rested", ()),
-    "sent-back": ("↩", "sent back", (CONTINUE_DECISION,)),
+    "sent-back": ("↩", "sent back", (CONTINUE_DECISION, Action.ITERATE, Action.ESCALATE, Action.COUNCIL)),
     "needs": ("!", "needs you", LEFT_TO_PEOPLE),
 }
 """What a ruling means to a person: a class, its sign and words, and the rulings; all others are "rested".

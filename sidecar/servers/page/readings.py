@@ -14,7 +14,14 @@ from msgspec import Struct
 
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.journal import Journal
-from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged, UnreadableEvent, event_kind
+from sidecar.kernel.log import (
+    DECISION_KINDS,
+    EventFilter,
+    LoggedEvent,
+    StopJudged,
+    UnreadableEvent,
+    event_kind,
+)
 from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
@@ -101,16 +108,16 @@ class PageReadings:
             await self._services.clock.pause(0)
         now = self._services.clock.now()
         lately = EventFilter(kinds=PAID_KINDS, since=now - DAYS_DRAWN * DAY_S)
-        waits = (
-            self._people.held(HeldEditsRequest(project=one))
-            for one in sorted({session.project for session, _ in sessions})
-        )
+        held: dict[str, HeldEdit] = {}
+        for project in sorted({session.project for session, _ in sessions}):
+            held |= {edit.path: edit for edit in self._people.held(HeldEditsRequest(project=project))}
+            await self._services.clock.pause(0)
         return Overview(
             settings=self.settings,
             spending=await asyncio.to_thread(self._services.spending.today),
             paid=await asyncio.to_thread(self._services.log.newest, lately, MOST_PAYMENTS),
             now=now,
-            held=tuple({edit.path: edit for found in waits for edit in found}.values()),
+            held=tuple(held.values()),
             sessions=tuple(sessions),
             first=first,
             known=len(keys),
@@ -136,13 +143,13 @@ class PageReadings:
         return self._people.journal(key)
 
     async def stops(self, key: SessionKey) -> tuple[Decision, ...]:
-        """Return the newest stops of a session."""
-        wanted = EventFilter(session=key, kinds=STOPS)
+        """Return the newest stops of a session, and what else was decided in it."""
+        wanted = EventFilter(session=key, kinds=DECISION_KINDS)
         return find_decisions(await asyncio.to_thread(self._services.log.newest, wanted, STOPS_OF_SESSION))
 
     async def stop(self, key: SessionKey, position: int) -> Decision | None:
         """Return one stop of a session by its event's position; None where there is none."""
-        wanted = EventFilter(session=key, kinds=STOPS)
+        wanted = EventFilter(session=key, kinds=DECISION_KINDS)
         events = await asyncio.to_thread(
             self._services.log.read, wanted, after=position - 1, limit=LATER_STOPS
         )

@@ -21,11 +21,10 @@ from sidecar.rubric.policy import ACCEPT_COMMAND
 from sidecar.servers.page.markup import DiffRow, Html, diff_rows, fill, fill_each
 from sidecar.servers.page.pictures import SIGNS, WORDS, Mark, day_chart, draw_marks, legend, local, tone
 from sidecar.servers.page.readings import MOST_STOPS, SESSIONS_SHOWN, KnownDecision, Overview, SeenSession
-from sidecar.systems.supervision.people import NO_SESSION_HINT
 from sidecar.systems.supervision.policy.decision_story import (
     FOLLOW_UPS,
     budget_left,
-    summarize_stop,
+    summarize_decision,
     tell_decision,
 )
 from sidecar.systems.supervision.policy.history import Decision, FollowUp, flaky_checks, gate_runs
@@ -58,7 +57,10 @@ LOW, HIGH = 0.6, 0.85
 """Parts of a limit from which a meter changes its colour."""
 NOTHING: Final = Html("")
 NO_GOAL_TITLE: Final = "No goal"
-NO_SESSION: Final = f"No session is known yet. {NO_SESSION_HINT}"
+NO_SESSION: Final = (
+    "No session is known yet. In your project, start claude or opencode and type: "
+    "/supervisor:goal all tests pass"
+)
 NO_STOP: Final = "No agent has stopped yet. A stop is shown here as soon as an agent ends its turn."
 NO_CHECK: Final = "No check has run yet. What would run in a project, and to approve it: supervisor trust"
 FLAKY: Final = "flaky: failed and passed on the same files"
@@ -246,12 +248,12 @@ def _stop(one: Decision, titles: Mapping[SessionKey, str]) -> dict[str, object]:
 
 
 def _ruling(one: Decision) -> dict[str, object]:
-    kind, summary = tone(one.stop.decided), summarize_stop(one.stop)
-    return {"tone": kind, "sign": SIGNS[kind], "when": _time(one.at), "summary": summary}
+    kind = tone(one.stop.decided)
+    return {"tone": kind, "sign": SIGNS[kind], "when": _time(one.at), "summary": summarize_decision(one)}
 
 
 def _mark(one: Decision) -> Mark:
-    label = f"{summarize_stop(one.stop)}, {local(one.at):%b %d %H:%M}"
+    label = f"{summarize_decision(one)}, {local(one.at):%b %d %H:%M}"
     return Mark(tone=tone(one.stop.decided), label=label, href=_stop_href(one), at=one.at)
 
 

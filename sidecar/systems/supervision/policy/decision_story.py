@@ -82,9 +82,13 @@ class ReplayedInquiry(Struct, frozen=True, kw_only=True):
 def tell_decision(decision: Decision, known: ReplayedInquiry | None) -> Story:
     """Tell how a stop was decided. `known`: None where only the record is left."""
     steps = (*(_known_steps(known) if known else _record_steps(decision)), *_last_steps(decision, known))
+    return Story(decision, summarize_decision(decision), tuple(step for step in steps if step.lines))
+
+
+def summarize_decision(decision: Decision) -> str:
+    """Say in a few words what was decided about, for other things than stops, and how."""
     about = f"{decision.what}: " if decision.what else ""
-    summary = f"{about}{summarize_stop(decision.stop)}"
-    return Story(decision, summary, tuple(step for step in steps if step.lines))
+    return about + summarize_stop(decision.stop)
 
 
 def summarize_stop(stop: StopJudged) -> str:
