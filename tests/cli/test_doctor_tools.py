@@ -9,6 +9,7 @@ import pytest
 
 from sidecar.cli import doctor_checks as doctor_tools
 from sidecar.cli.doctor_checks import FindingLevel, check_offered_tools
+from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -36,17 +37,20 @@ async def test_a_server_that_offers_nothing_is_a_warning() -> None:
 
 @pytest.mark.parametrize(
     ("command", "why"),
-    [
-        (("/no/such/program",), "No such file"),
-        (server("", then="sys.exit('no runtime')"), "malformed|no runtime|truncated"),
-        ((sys.executable, "-c", "import sys; sys.exit('it has no runtime')"), "it has no runtime"),
-        ((sys.executable, "-c", ""), "without an answer"),
-        (server("garbage"), "malformed"),
-        (server('{"id":2,"error":{"code":1}}'), "without a list"),
-        (server('{"id":2,"result":{"tools":7}}'), "Expected `array"),
-        (server('{"id":2,"result":{"tools":[' + "1" * (1 << 20) + "]}}"), "too long"),
-        (server(*["{}"] * 200), "without an answer"),
-    ],
+    often(
+        [
+            (("/no/such/program",), "No such file"),
+            (server("", then="sys.exit('no runtime')"), "malformed|no runtime|truncated"),
+            ((sys.executable, "-c", "import sys; sys.exit('it has no runtime')"), "it has no runtime"),
+            ((sys.executable, "-c", ""), "without an answer"),
+            (server("garbage"), "malformed"),
+            (server('{"id":2,"error":{"code":1}}'), "without a list"),
+            (server('{"id":2,"result":{"tools":7}}'), "Expected `array"),
+            (server('{"id":2,"result":{"tools":[' + "1" * (1 << 20) + "]}}"), "too long"),
+            (server(*["{}"] * 200), "without an answer"),
+        ],
+        4,
+    ),
     ids=["not there", "empty", "refuses", "ends", "garbage", "error", "no list", "too long", "talks"],
 )
 async def test_a_server_that_does_not_list_them_is_an_error_that_says_why(

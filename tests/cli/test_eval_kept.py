@@ -203,17 +203,6 @@ def test_a_model_is_asked_only_about_other_cases(tmp_path: Path, capsys: pytest.
     assert bench.spending.today().calls == 1
 
 
-def test_before_a_model_is_asked_the_person_is_told_how_often_and_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench = Bench(tmp_path, STRICT, *stops(tmp_path))
-    done = bench.typed(monkeypatch, "--backend", "openai", says="n\n")
-    assert done.exit_code == EvalExitCode.COULD_NOT_RUN
-    assert "openai (you named it) would be asked about 1 cases" in done.output
-    assert "Nobody was asked." in done.output
-    assert bench.judge.cases == []
-
-
 @pytest.mark.parametrize("marker", ["CLAUDECODE", "OPENCODE"])
 def test_an_agents_shell_spends_nothing_on_a_model_and_may_try_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str
@@ -225,24 +214,6 @@ def test_an_agents_shell_spends_nothing_on_a_model_and_may_try_without(
     assert (done.exit_code, f"{marker} says that an agent's shell is typing" in done.output) == (1, True)
     assert bench.judge.cases == []
     assert bench.typed(monkeypatch).exit_code == 0
-
-
-def test_where_nothing_would_be_asked_nobody_is_bothered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done = Bench(tmp_path, SAME, *stops(tmp_path)).typed(monkeypatch, "--backend", "openai")
-    assert done.exit_code == 0
-    assert "Go on?" not in done.output
-
-
-def test_a_judge_that_cannot_be_had_ends_in_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = Bench(tmp_path, STRICT, *stops(tmp_path))
-    bench.answers(UNREACHABLE)
-    done = bench.typed(monkeypatch, "--backend", "auto", "--yes")
-    assert (done.exit_code, "no verdict at all: no backend can be reached" in done.output) == (2, True)
-    bench.judge.backend = ""
-    done = bench.typed(monkeypatch, "--backend", "opencode", "--yes")
-    assert (done.exit_code, "no judge can be asked: there is no key" in done.output) == (2, True)
 
 
 def test_one_verdict_of_two_is_enough_and_the_other_stays_open(

@@ -22,6 +22,7 @@ from sidecar.workers.ports import WorkerError, WorkerFailure, WorkerRun, WorkerT
 from sidecar.workers.service import WorkerService
 from support.loop_projects import LOOP_PROJECTS, LoopProject
 from support.scripted_workers import ScriptedWorkers, Step, writes
+from support.table import often
 from support.tdd_projects import lay_out
 
 pytestmark = pytest.mark.process
@@ -93,7 +94,7 @@ WRONG = reports(MAKE, "sub", wrong="+")
 
 
 @pytest.mark.proves("the loop")
-@pytest.mark.parametrize("kind", LOOP_PROJECTS)
+@pytest.mark.parametrize("kind", often(LOOP_PROJECTS, 1))
 def test_three_tasks_fail_escalate_come_before_the_council_and_are_completed(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

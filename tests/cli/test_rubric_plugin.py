@@ -16,6 +16,7 @@ from sidecar import __version__
 from sidecar.hosts.claude_code.plugin import MARKETPLACE, PLUGIN_ID, RUBRIC_PLUGIN_ID
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
+from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -66,7 +67,7 @@ def test_without_a_record_it_takes_the_one_that_the_environment_names(command: P
     assert start(SUPERVISOR_BIN=str(command)).stdout == f"{command} lsp\n"
 
 
-@pytest.mark.parametrize("recorded", ["supervisor", "/nowhere/supervisor", "", "\0"])
+@pytest.mark.parametrize("recorded", often(["supervisor", "/nowhere/supervisor", "", "\0"], 2))
 def test_without_a_runtime_it_says_what_to_type(recorded: str) -> None:
     user_paths().prepare()
     user_paths().runtime.write_text(recorded)

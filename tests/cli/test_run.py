@@ -26,6 +26,7 @@ from support.run_agents import (
     verdicts,
 )
 from support.scene import staged
+from support.table import often
 
 pytestmark = [pytest.mark.process, pytest.mark.proves("runs and the journal")]
 
@@ -212,13 +213,16 @@ while True:
 
 @pytest.mark.parametrize(
     ("options", "why"),
-    [
-        ((), "has no goal"),
-        (("--goal", "pause"), "a goal is a condition"),
-        (("--goal", "x", "--spec", "/no/such/file"), "No such file"),
-        (("--session", "../x", "--goal", "x"), "session id"),
-        (("--goal", "x", "--template", "/dev/null"), "cannot be read"),
-    ],
+    often(
+        [
+            ((), "has no goal"),
+            (("--goal", "pause"), "a goal is a condition"),
+            (("--goal", "x", "--spec", "/no/such/file"), "No such file"),
+            (("--session", "../x", "--goal", "x"), "session id"),
+            (("--goal", "x", "--template", "/dev/null"), "cannot be read"),
+        ],
+        2,
+    ),
 )
 async def test_what_cannot_begin_is_refused_with_what_to_do(
     runs: Runs, options: tuple[str, ...], why: str

@@ -14,6 +14,7 @@ import pytest
 from sidecar.kernel.journal import Author, Task
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.session_store import JournalFiles, SessionFiles
+from support.table import often
 
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
 LIMIT_S: Final = 60.0
@@ -85,16 +86,19 @@ def test_arguments_may_come_from_standard_input_and_be_large(home: Home) -> None
 
 @pytest.mark.parametrize(
     ("words", "why"),
-    [
-        (("task_add", "--json", '{"content": ""}'), "is empty"),
-        (("task_add",), "`content`"),
-        (("task_status", "--json", '{"id": "T99", "status": "completed"}'), 'no task "T99"'),
-        (("tsk_add",), "The tools are: "),
-        (("task_list", "--session", "nobody"), "knows no session"),
-        (("task_list", "--session", "../ses_1\x1b"), "knows no session"),
-        (("task_list", "--project", "/nowhere"), "--session"),
-        (("task_list", "--session", KEY.id, "--project", "../elsewhere"), "another project"),
-    ],
+    often(
+        [
+            (("task_add", "--json", '{"content": ""}'), "is empty"),
+            (("task_add",), "`content`"),
+            (("task_status", "--json", '{"id": "T99", "status": "completed"}'), 'no task "T99"'),
+            (("tsk_add",), "The tools are: "),
+            (("task_list", "--session", "nobody"), "knows no session"),
+            (("task_list", "--session", "../ses_1\x1b"), "knows no session"),
+            (("task_list", "--project", "/nowhere"), "--session"),
+            (("task_list", "--session", KEY.id, "--project", "../elsewhere"), "another project"),
+        ],
+        3,
+    ),
 )
 def test_what_is_refused_is_said_and_exits_with_1(home: Home, words: tuple[str, ...], why: str) -> None:
     before = home.tasks()
@@ -108,15 +112,18 @@ def test_what_is_refused_is_said_and_exits_with_1(home: Home, words: tuple[str, 
 
 @pytest.mark.parametrize(
     ("words", "why"),
-    [
-        ((), "which tool?"),
-        (("task_add", "--json", "[]"), "no JSON object"),
-        (("task_add", "--json", '{"content":'), "no JSON object"),
-        (("task_add", "--json", "[" * 10_000), "no JSON object"),
-        (("task_add", "--json", '{"content": "\\ud800"}'), "no JSON object"),
-        (("--list", "task_add"), "--list goes with"),
-        (("--list", "--json", "{}"), "--list goes with"),
-    ],
+    often(
+        [
+            ((), "which tool?"),
+            (("task_add", "--json", "[]"), "no JSON object"),
+            (("task_add", "--json", '{"content":'), "no JSON object"),
+            (("task_add", "--json", "[" * 10_000), "no JSON object"),
+            (("task_add", "--json", '{"content": "\\ud800"}'), "no JSON object"),
+            (("--list", "task_add"), "--list goes with"),
+            (("--list", "--json", "{}"), "--list goes with"),
+        ],
+        2,
+    ),
 )
 def test_wrong_usage_exits_with_2(home: Home, words: tuple[str, ...], why: str) -> None:
     done = home.type("tool", *words)

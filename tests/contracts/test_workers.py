@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.process
 
 
+ENDED_BY_US = pytest.mark.parametrize("world", ["gateway", "script"], indirect=True)
+"""Kinds of worker that are no program; how those end is shown in tests/workers/test_agents.py."""
+
+
 @pytest.fixture(params=[*KINDS, "gateway", "script"])
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[WorkerWorld]:
     if request.param == "gateway":
@@ -56,12 +60,6 @@ async def test_a_valid_answer_is_given_as_its_struct_and_heard(world: WorkerWorl
     assert "".join(world.room.heard).strip() == done.output.strip()
 
 
-async def test_workers_can_be_used_again(world: WorkerWorld) -> None:
-    for _ in range(2):
-        world.answers(GOOD)
-        assert (await world.room.run()).answer.ok
-
-
 async def test_an_answer_that_does_not_fit_says_where(world: WorkerWorld) -> None:
     world.answers(WRONG)
     failed = await failure(world)
@@ -76,6 +74,7 @@ async def test_prose_is_no_answer_and_is_told(world: WorkerWorld) -> None:
     assert (failed.failure, failed.output) == (WorkerFailure.UNPARSABLE, "I would rather not.")
 
 
+@ENDED_BY_US
 async def test_a_worker_that_takes_too_long_is_ended(world: WorkerWorld) -> None:
     world.hangs()
     failed = await failure(world, seconds=1.0)
@@ -83,6 +82,7 @@ async def test_a_worker_that_takes_too_long_is_ended(world: WorkerWorld) -> None
     assert "1 s" in failed.message
 
 
+@ENDED_BY_US
 async def test_a_cancelled_run_ends_without_an_answer(world: WorkerWorld) -> None:
     world.hangs()
     with pytest.raises(TimeoutError):

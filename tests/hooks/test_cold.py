@@ -14,6 +14,7 @@ from hooks.conftest import Runtime
 from hooks.relay import EVENTS, PACKAGE_HOME, Scene, answer, command, path_of, run
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import Paths, user_paths
+from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -205,7 +206,7 @@ def test_a_relay_that_is_newer_starts_its_own_runtime_and_prints_the_answer(
     os.close(reading)
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", often(EVENTS, 3))
 def test_a_state_folder_that_cannot_be_entered_never_ends_in_an_error(
     scene: Scene, tmp_path: Path, event: str
 ) -> None:

@@ -17,7 +17,7 @@ from sidecar import __version__
 from sidecar.hosts.claude_code.codec import OWN_TOOL
 from sidecar.kernel.settings import Settings
 from sidecar.platform import rpc
-from support.table import over_table
+from support.table import often, over_table
 
 pytestmark = pytest.mark.process
 
@@ -32,7 +32,7 @@ def manifest(name: str) -> Any:
 # --- the command line of a hook -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", often(EVENTS, 3))
 def test_a_plugin_that_is_gone_ends_in_silence_and_never_in_exit_code_2(
     scene: Scene, tmp_path: Path, event: str
 ) -> None:

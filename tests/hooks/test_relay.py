@@ -10,6 +10,7 @@ import pytest
 
 from hooks.relay import EVENTS, FakeSidecar, Scene, answer, command, refusal, run
 from sidecar import __version__
+from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -53,7 +54,7 @@ def test_an_event_cannot_speak_in_the_relays_name(scene: Scene) -> None:
 # --- the answer ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", often(EVENTS, 3))
 def test_an_answer_is_printed_as_it_is(scene: Scene, event: str) -> None:
     with FakeSidecar(scene.state, [answer(b'{"systemMessage": "hi",  "a":{"b":{}}}')]):
         done = run(command(event), STOP, scene.project)
@@ -69,18 +70,21 @@ def test_an_answer_may_come_in_pieces_and_after_signs_of_work(scene: Scene) -> N
 @pytest.mark.proves("Claude Code")
 @pytest.mark.parametrize(
     "reply",
-    [
-        b"hello\n",
-        b"\n",
-        b'{"jsonrpc":"2.0","id":2,"result":{}}\n',
-        answer(b"null"),
-        answer(b"[1]"),
-        answer(b'"text"'),
-        answer(b"cut}"),
-        b'{"jsonrpc":"2.0","id":1,"error":{}}\n',
-        b'{"jsonrpc":"2.0","id":1,"error":{"message":7}\n',
-        b"\xff\xfe\n",
-    ],
+    often(
+        [
+            b"hello\n",
+            b"\n",
+            b'{"jsonrpc":"2.0","id":2,"result":{}}\n',
+            answer(b"null"),
+            answer(b"[1]"),
+            answer(b'"text"'),
+            answer(b"cut}"),
+            b'{"jsonrpc":"2.0","id":1,"error":{}}\n',
+            b'{"jsonrpc":"2.0","id":1,"error":{"message":7}\n',
+            b"\xff\xfe\n",
+        ],
+        4,
+    ),
 )
 def test_an_answer_that_makes_no_sense_lets_the_agent_rest_and_says_so(scene: Scene, reply: bytes) -> None:
     said = scene.prints([reply, None])["systemMessage"]
@@ -134,7 +138,7 @@ def test_a_connection_that_breaks_twice_is_given_up(scene: Scene) -> None:
 # --- what it does not take ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", often(EVENTS, 3))
 def test_in_a_worker_of_ours_it_says_and_asks_nothing(scene: Scene, event: str) -> None:
     with FakeSidecar(scene.state) as fake:
         done = run(command(event), STOP, scene.project, SUPERVISOR_WORKER="1")

@@ -25,11 +25,9 @@ PINNED: Final = "2.1.197"
 OPENCODE_PINNED: Final = "1.18.33"
 """The same of OpenCode; the only one that is tested."""
 NODE_PINNED: Final = "24.21.0"
-"""Node for programs that the machine's own is too old for: the MCP inspector wants 22.19."""
+"""Node for programs that the machine's own is too old for."""
 CONFORMANCE_PINNED: Final = "0.1.16"
 """The public MCP conformance suite; docs/proofs/mcp-conformance.md is about this version."""
-INSPECTOR_PINNED: Final = "2.12.0"
-"""The MCP inspector."""
 PLAYWRIGHT_PINNED: Final = "1.65.1"
 """What drives the machine's own Chromium."""
 INSTALL_LIMIT_S: Final = 540.0
@@ -55,7 +53,6 @@ OPENCODE: Final = Package("opencode-ai", "opencode")
 """Its install script puts the machine's own binary in the place of the program, so no Node starts with it."""
 NODE: Final = Package("node", "node")
 CONFORMANCE: Final = Package("@modelcontextprotocol/conformance", "conformance")
-INSPECTOR: Final = Package("@modelcontextprotocol/inspector", "mcp-inspector")
 PLAYWRIGHT: Final = Package("playwright-core", "playwright-core", ("axe-core@4.14.1",))
 
 

@@ -18,10 +18,6 @@ pytestmark = pytest.mark.proves("Claude Code")
 
 GOAL = "/supervisor:goal all tests pass"
 SKIP = r"sed -i 's/^def test_a_tenth/import pytest\n\n\n@pytest.mark.skip(reason=\"flaky\")\n&/' test_shop.py"
-REWRITE = (
-    "sed -i 's/test_a_tenth_is_taken_off/test_ten_percent_are_taken_off/' test_shop.py && "
-    "printf '\\n\\ndef test_it_imports():\\n    import shop\\n\\n    assert shop\\n' >> test_shop.py"
-)
 UNDO = "git checkout -q test_shop.py"
 COMMIT = "git add -A && git -c user.name=A -c user.email=a@example.invalid commit -qm 'A shop'"
 JUDGE = RequestMatch(has_tool="StructuredOutput")
@@ -45,22 +41,6 @@ def test_a_skipped_test_under_a_claim_is_sent_back_quoting_the_old_failure_and_u
     assert "test_shop.py: as it was when the work began, it still fails: test_shop.py::" in told
     assert "test_a_tenth_is_taken_off: " in told
     assert under.report().status == "achieved"
-
-
-@pytest.mark.long
-def test_a_repair_with_rewritten_tests_is_achieved_without_a_question(under: Supervised) -> None:
-    under.script(runs(REWRITE), reads_shop(under.host), writes_shop(under.host), says("Repaired."))
-    under.ask(GOAL)
-    assert (under.report().status, under.continuations()) == ("achieved", [])
-
-
-@pytest.mark.long
-def test_a_failing_test_that_was_repaired_is_achieved_though_the_agent_runs_nothing(
-    under: Supervised,
-) -> None:
-    under.script(reads_shop(under.host), writes_shop(under.host), says("Repaired."))
-    under.ask("/supervisor:goal fix the failing test")
-    assert (under.report().status, under.continuations()) == ("achieved", [])
 
 
 def test_a_goal_in_plain_words_is_achieved_where_red_became_green(under: Supervised) -> None:

@@ -147,14 +147,6 @@ def test_without_a_goal_a_claim_after_a_failing_test_run_is_sent_back(under: Sup
 
 
 @pytest.mark.long
-def test_plan_mode_is_left_alone(under: Supervised) -> None:
-    under.script(says(CLAIM))
-    under.host.ask(GOAL, *under.plugin, "--permission-mode", "plan")
-    assert under.continuations() == []
-    assert under.report().story[-2].decided == "plan-mode" or under.report().story[-1].decided == "plan-mode"
-
-
-@pytest.mark.long
 def test_switched_off_leaves_stops_alone_and_refuses_goals(under: Supervised) -> None:
     assert under.supervisor("off").returncode == 0
     under.script(ReplyRule(reply_with_text("Done."), AGENT, times=None))

@@ -78,18 +78,6 @@ def test_escape_cancels_the_judging_and_kills_the_check(under: Supervised) -> No
 
 
 @pytest.mark.long
-def test_clear_typed_while_judging_ends_it_and_clears_the_goal(under: Supervised) -> None:
-    under.script(says("Done."))
-    with under.terminal() as terminal:
-        terminal.submit(f"/supervisor:goal {HELD}")
-        _judging(terminal)
-        terminal.submit("/supervisor:goal clear")
-        terminal.wait_for("Supervisor: goal cleared")
-    assert under.report().status == "cleared"
-    assert under.continuations() == []
-
-
-@pytest.mark.long
 def test_a_cleared_conversation_starts_without_the_goal(under: Supervised) -> None:
     under.script(ReplyRule(reply_with_text("Working on it."), AGENT, times=None))
     with under.terminal() as terminal:

@@ -21,14 +21,13 @@ from real_hosts.opencode_host import MODEL, SMALL_MODEL
 from real_hosts.opencode_server import Desk, Server
 from real_hosts.opencode_supervised import (
     Supervised,
-    agent,
     lay_out,
     reads_shop,
     runs,
     says,
     writes_shop,
 )
-from support.model_script import HttpErrorReply, ReplyRule, RequestMatch, reply_with_text
+from support.model_script import ReplyRule, RequestMatch, reply_with_text
 
 pytestmark = [pytest.mark.xdist_group("opencode-serve"), pytest.mark.proves("OpenCode")]
 """One worker runs them all: a server takes long to start."""
@@ -137,23 +136,6 @@ def test_a_prompt_typed_while_judging_wins(shop: Supervised, desk: Desk) -> None
     assert shop.stops()[0] == "superseded"
 
 
-@pytest.mark.long
-def test_a_look_and_a_budget_typed_while_judging_do_not_end_it(shop: Supervised, desk: Desk) -> None:
-    here = shop.host.project
-    shop.script(says("Done.", here), says("Done again.", here))
-    session = desk.session()
-    desk.command(session, "supervisor:goal", HELD)
-    judging(shop)
-    desk.command(session, "supervisor:goal")
-    noted(desk, session, "continuations 0/16")
-    desk.command(session, "supervisor:retry", "1")
-    noted(desk, session, "budget of 1 continuation")
-    (here / "release").touch()
-    noted(desk, session, "sent back 1/1")
-    noted(desk, session, "budget spent")
-    assert len(shop.continuations()) == 1
-
-
 def test_an_undo_while_judging_is_not_overruled(shop: Supervised, desk: Desk) -> None:
     here = shop.host.project
     shop.script(says("Done.", here))
@@ -197,18 +179,6 @@ def test_a_helper_cannot_command(shop: Supervised, desk: Desk) -> None:
     assert desk.command(child, "supervisor:goal", "clear").status_code == 500
     assert shop.report().status == "active"
     (here / "release").touch()
-
-
-@pytest.mark.long
-def test_clear_typed_while_judging_ends_it(shop: Supervised, desk: Desk) -> None:
-    shop.script(says("Done.", shop.host.project))
-    session = desk.session()
-    desk.command(session, "supervisor:goal", HELD)
-    judging(shop)
-    desk.command(session, "supervisor:goal", "clear")
-    noted(desk, session, "goal cleared")
-    assert shop.report().status == "cleared"
-    assert shop.continuations() == []
 
 
 def test_a_session_deleted_while_judging_is_forgotten_and_the_host_lives_on(
@@ -270,27 +240,6 @@ def test_a_refused_permission_is_the_users_word(shop: Supervised, desk: Desk) ->
     assert shop.continuations() == []
 
 
-@pytest.mark.long
-def test_an_error_of_the_model_service_lets_the_agent_rest(shop: Supervised, desk: Desk) -> None:
-    here = shop.host.project
-    shop.script(ReplyRule(HttpErrorReply(400, "invalid_request_error"), agent(here), times=None))
-    session = desk.session()
-    desk.command(session, "supervisor:goal", GOAL)
-    desk.wait_for("session.idle", session)
-    decided(shop, UNJUDGED)
-    assert shop.report().status == "active"
-    assert shop.continuations() == []
-
-
-@pytest.mark.long
-def test_the_plan_agent_is_left_alone(shop: Supervised, desk: Desk) -> None:
-    shop.script(says(CLAIM, shop.host.project))
-    session = desk.session()
-    desk.command(session, "supervisor:goal", GOAL, agent="plan")
-    decided(shop, "plan-mode")
-    assert shop.continuations() == []
-
-
 def test_the_judge_asks_the_sessions_own_model_in_a_hidden_session_that_leaves_no_trace(
     shop: Supervised, desk: Desk
 ) -> None:
@@ -326,23 +275,6 @@ def test_the_judge_asks_the_sessions_own_model_in_a_hidden_session_that_leaves_n
     assert desk.children(session) == ()
     own = sum(one.info.raw.get("cost", 0) for one in desk.messages(session))
     assert desk.get(session).cost == pytest.approx(own)
-
-
-@pytest.mark.long
-def test_a_broken_judge_lets_the_agent_rest_and_says_so(shop: Supervised, desk: Desk) -> None:
-    here = shop.host.project
-    judge = RequestMatch(any="hello.md greets Bob", tools="none")
-    shop.script(
-        runs("echo hello > hello.md", here),
-        says("Done.", here),
-        ReplyRule(HttpErrorReply(401, "authentication_error"), judge, times=None),
-    )
-    session = desk.session()
-    desk.command(session, "supervisor:goal", "hello.md greets Bob by name")
-    noted(desk, session, "was not judged")
-    report = shop.report()
-    assert (report.status, report.exit_code) == ("active", 2)
-    assert desk.children(session) == ()
 
 
 @pytest.mark.long

@@ -56,22 +56,6 @@ def test_a_terminal_that_wants_no_colour_or_that_nobody_knows_gets_words(stage: 
         assert b"Traceback" not in shown
 
 
-@over_table("command", COMMANDS)
-def test_a_reader_that_leaves_early_is_no_error(stage: Stage, command: str) -> None:
-    done = subprocess.run(
-        ["/bin/sh", "-c", f'"{SUPERVISOR}" {command} | true'],
-        cwd=stage.scene.project,
-        env=dict(stage.scene.environment),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
-    assert "Traceback" not in done.stderr
-    assert "BrokenPipe" not in done.stderr
-    assert "internal error" not in done.stderr
-
-
 @over_table("command", ("status", "goal set all tests pass", "off", "install opencode", "trust --yes"))
 def test_a_home_that_cannot_be_written_is_named_with_what_to_type(stage: Stage, command: str) -> None:
     done = stage.supervisor(*command.split(), HOME=NOWHERE)

@@ -18,9 +18,7 @@ from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
 from sidecar.hosts.opencode.link import OpenCodeHistory
 from sidecar.hosts.ports import HostTranscripts
 from sidecar.hosts.unrecorded import MarkerTurns
-from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
-from sidecar.platform import client
 from sidecar.servers.control import LineProtocol, Methods, SidecarControl
 from sidecar.servers.methods import InboxCall, InboxHandler
 from sidecar.wiring.sidecar import build_methods
@@ -120,43 +118,6 @@ async def test_a_sidecar_that_makes_room_finishes_the_stop_and_writes_its_decisi
     await services.bench.end()
     assert decided(inbox) == "incomplete"
     assert not (inbox / "a.stop.json").exists()
-
-
-async def test_a_newer_stop_of_the_session_ends_the_judging_of_the_older_one(services: House) -> None:
-    services.fakes.judge.script(incomplete())
-    inbox = await services.judging()
-    caller = await services.bench.caller()
-    caller.call("inbox", {"watch": True})
-    assert (await news(caller)) == {"folder": str(inbox)}
-    services.drop(inbox, "b")
-    assert (await news(caller))["name"] == "a.stop.json"
-    services.fakes.judge.released.set()
-    assert (await news(caller))["name"] == "b.stop.json"
-    assert (decided(inbox), decided(inbox, "b")) == ("superseded", "incomplete")
-
-
-async def test_a_sidecar_that_is_told_to_end_leaves_the_stop_for_the_next_one(services: House) -> None:
-    inbox = await services.judging()
-    services.bench.control.stop()
-    await services.bench.end()
-    assert [path.name for path in inbox.iterdir()] == ["a.stop.json"]
-    assert services.fakes.judge.cancelled == 1
-
-
-@pytest.mark.usefixtures("run_folder")
-async def test_where_no_sidecar_listens_the_stop_is_not_to_blame() -> None:
-    with pytest.raises(ConnectionError, match="no sidecar listens"):
-        await client.request_sidecar("hook", InboxCall())
-
-
-@pytest.mark.usefixtures("bench")
-async def test_what_the_sidecar_refuses_is_told_apart_from_its_faults() -> None:
-    with pytest.raises(BadInputError, match="name a session"):
-        await client.request_sidecar("refuse", InboxCall())
-    with pytest.raises(ConnectionError, match="internal error"):
-        await client.request_sidecar("break_down", InboxCall())
-    with pytest.raises(ConnectionError, match="no such method"):
-        await client.request_sidecar("goal", InboxCall())
 
 
 async def test_a_stop_that_is_judged_keeps_an_idle_sidecar_alive_and_an_inbox_alone_does_not(

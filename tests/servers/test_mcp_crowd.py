@@ -16,9 +16,8 @@ import pytest
 
 from servers.mcp_clients import HELLO
 from servers.mcp_pipes import KEY, SUPERVISOR, Home
-from servers.mcp_web import BOTH, message, modern, shaken, told
+from servers.mcp_web import BOTH, message, shaken, told
 from sidecar.hosts.ports import McpAccess
-from sidecar.platform.session_store import JournalFiles
 from sidecar.servers.http_server import HEADLESS_LIMIT
 
 pytestmark = pytest.mark.proves("crashes and bad input")
@@ -57,13 +56,6 @@ async def shaking_hands(client: httpx2.AsyncClient, name: str) -> None:
         assert not answer["result"].get("isError"), answer
 
 
-async def of_the_newer_protocol(client: httpx2.AsyncClient, name: str) -> None:
-    for number in range(TASKS):
-        body = modern("tools/call", adding(f"{name} {number}"))
-        (answer,) = told(await client.post("", json=body, headers=NEWER))
-        assert not answer["result"].get("isError"), answer
-
-
 @asynccontextmanager
 async def piped(home: Home, door: asyncio.Semaphore) -> AsyncIterator[Callable[[object], Awaitable[Any]]]:
     """What a pipe is to the sidecar: a connection that was announced, and takes lines."""
@@ -81,37 +73,6 @@ async def piped(home: Home, door: asyncio.Semaphore) -> AsyncIterator[Callable[[
         yield ask
     finally:
         writer.close()
-
-
-def written(home: Home) -> list[str]:
-    journal = JournalFiles(home.state).load(KEY)
-    assert journal is not None
-    assert len({task.id for task in journal.tasks}) == len(journal.tasks)
-    return [task.content for task in journal.tasks]
-
-
-def all_of(kinds: str) -> list[str]:
-    return [
-        f"{kinds[number % len(kinds)]}{number} {task}" for number in range(CLIENTS) for task in range(TASKS)
-    ]
-
-
-async def test_over_http(home: Home, access: McpAccess) -> None:
-    limits = httpx2.Limits(max_connections=CLIENTS)
-    given = {**BOTH, "Authorization": f"Bearer {access.token}"}
-    async with (
-        httpx2.AsyncClient(base_url=access.url, headers=given, timeout=LIMIT_S, limits=limits) as client,
-        asyncio.timeout(LIMIT_S),
-        asyncio.TaskGroup() as crowd,
-    ):
-        for number in range(CLIENTS):
-            kind, write = ("o", shaking_hands) if number % 2 == 0 else ("n", of_the_newer_protocol)
-            crowd.create_task(write(client, f"{kind}{number}"))
-    found = written(home)
-    assert sorted(found) == sorted(all_of("on"))
-    for number in range(CLIENTS):
-        own = [text for text in found if text.split()[0] == f"{'on'[number % 2]}{number}"]
-        assert own == sorted(own)
 
 
 async def test_connections_that_say_nothing_are_bounded_and_leave_room_for_hooks(

@@ -58,6 +58,18 @@ def sampled(names: Iterable[str], *often: str) -> list[Any]:
     return [pytest.param(name, marks=() if name in often else pytest.mark.long) for name in listed]
 
 
+def often(rows: Iterable[Any], first: int) -> list[Any]:
+    """Return parameters of which all behind the first ones are played by `tox -e long` alone."""
+    listed = list(rows)
+    return [*listed[:first], *map(_played_seldom, listed[first:])]
+
+
+def _played_seldom(row: Any) -> Any:
+    if isinstance(row, type(pytest.param())):
+        return pytest.param(*row.values, marks=[*row.marks, pytest.mark.long], id=row.id)
+    return pytest.param(*(row if isinstance(row, tuple) else (row,)), marks=pytest.mark.long)
+
+
 def _parameters(row: Any, fields: list[str]) -> Any:
     """The row as pytest.param gives it."""
     if isinstance(row, type(pytest.param())):

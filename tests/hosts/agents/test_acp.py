@@ -14,6 +14,7 @@ from sidecar.hosts.acp.link import PermissionLevel
 from sidecar.hosts.ports import AgentResult
 from support.acp_agent import DONE, GREETING, SESSION, asks, reply, says, update
 from support.acp_runs import ACCESS, ONCE, WORKS, Driven, prompted
+from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -48,7 +49,7 @@ async def test_the_agent_is_handed_the_tools_of_its_session(tmp_path: Path) -> N
 
 @pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize(
-    "capabilities", [{}, None, {"mcpCapabilities": None}, {"mcpCapabilities": {"sse": True}}]
+    "capabilities", often([{}, None, {"mcpCapabilities": None}, {"mcpCapabilities": {"sse": True}}], 2)
 )
 async def test_an_agent_that_reaches_no_url_is_given_a_pipe_that_knows_its_session(
     tmp_path: Path, capabilities: object

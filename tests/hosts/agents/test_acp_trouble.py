@@ -16,6 +16,7 @@ from sidecar.hosts.acp.agent import START_S, AcpAgent
 from sidecar.hosts.ports import AgentResult, AgentTask
 from support.acp_agent import DONE, GREETING, SESSION, asks, fail, reply, says
 from support.acp_runs import ACCESS, LIMIT_S, ONCE, Driven, Held, jump, prompted
+from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -32,13 +33,16 @@ def held(tmp_path: Path) -> Iterator[Held]:
 
 @pytest.mark.parametrize(
     ("reason", "trouble"),
-    [
-        ("max_tokens", "it stopped at its limit of tokens"),
-        ("max_turn_requests", "it stopped at its limit of requests to the model"),
-        ("refusal", "it refused to go on"),
-        ("cancelled", "its turn was cancelled"),
-        ("bored", "it stopped for a reason that is not known here: bored"),
-    ],
+    often(
+        [
+            ("max_tokens", "it stopped at its limit of tokens"),
+            ("max_turn_requests", "it stopped at its limit of requests to the model"),
+            ("refusal", "it refused to go on"),
+            ("cancelled", "its turn was cancelled"),
+            ("bored", "it stopped for a reason that is not known here: bored"),
+        ],
+        2,
+    ),
 )
 async def test_a_turn_that_did_not_end_by_itself_says_why(tmp_path: Path, reason: str, trouble: str) -> None:
     driven = Driven(tmp_path, prompted(says("Half."), reply(stopReason=reason)))

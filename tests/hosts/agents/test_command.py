@@ -15,6 +15,7 @@ import pytest
 
 from sidecar.hosts.command import COMMAND_SAID_LIMIT, CommandAgent, ask_for_reports
 from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
+from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -62,7 +63,7 @@ def desk(tmp_path: Path) -> Desk:
 ECHO: Final = "import sys; sys.stdout.write(sys.stdin.read() or 'nothing: ' + repr(sys.argv[1:]))"
 
 
-@pytest.mark.parametrize("prompt", ["Work.", "-rf --help", "Zeile\nzwei ä", "x" * 1_000_000])
+@pytest.mark.parametrize("prompt", often(["Work.", "-rf --help", "Zeile\nzwei ä", "x" * 1_000_000], 2))
 async def test_a_prompt_of_any_kind_and_length_comes_on_standard_input(desk: Desk, prompt: str) -> None:
     rest = await desk.run(desk.agent(ECHO), prompt=prompt)
     assert rest == AgentResult(said=prompt[-COMMAND_SAID_LIMIT:], exit_code=0)
@@ -111,12 +112,23 @@ async def test_an_agent_that_fails_is_told_by_its_code_and_its_complaint(desk: D
 @pytest.mark.proves("runs and the journal")
 @pytest.mark.parametrize(
     ("complaint", "code", "line"),
-    [
-        ("error: unknown option '--nme'\n(Did you mean --name?)", 1, "error: unknown option '--nme'"),
-        ("usage: a [-h]\na: error: unrecognized arguments: -x", 2, "a: error: unrecognized arguments: -x"),
-        ("opencode run [message..]\n\nOptions:\n  -h, --help", 1, "opencode run [message..]"),
-        ("Error: Failed to change directory to /shop/rn", 0, "Error: Failed to change directory to /shop/rn"),
-    ],
+    often(
+        [
+            ("error: unknown option '--nme'\n(Did you mean --name?)", 1, "error: unknown option '--nme'"),
+            (
+                "usage: a [-h]\na: error: unrecognized arguments: -x",
+                2,
+                "a: error: unrecognized arguments: -x",
+            ),
+            ("opencode run [message..]\n\nOptions:\n  -h, --help", 1, "opencode run [message..]"),
+            (
+                "Error: Failed to change directory to /shop/rn",
+                0,
+                "Error: Failed to change directory to /shop/rn",
+            ),
+        ],
+        2,
+    ),
 )
 async def test_an_agent_that_does_not_understand_its_command_line_is_unusable_and_asks_nothing(
     desk: Desk, complaint: str, code: int, line: str
@@ -253,14 +265,17 @@ async def test_claude_gets_the_file_and_leave_for_the_tools_that_need_none(desk:
 
 @pytest.mark.parametrize(
     ("command", "more"),
-    [
-        (("claude", "--model", "x", "--print", "{prompt}"), (4, *STREAM)),
-        (("claude", "-p", "--output-format=text"), ()),
-        (("claude", "mcp", "list"), ()),
-        (("/usr/bin/opencode", "run", "{prompt}"), (2, "--format", "json")),
-        (("opencode", "run", "--format", "default"), ()),
-        (("./agent", "-p", "run"), ()),
-    ],
+    often(
+        [
+            (("claude", "--model", "x", "--print", "{prompt}"), (4, *STREAM)),
+            (("claude", "-p", "--output-format=text"), ()),
+            (("claude", "mcp", "list"), ()),
+            (("/usr/bin/opencode", "run", "{prompt}"), (2, "--format", "json")),
+            (("opencode", "run", "--format", "default"), ()),
+            (("./agent", "-p", "run"), ()),
+        ],
+        3,
+    ),
 )
 def test_a_host_reports_its_work_unless_the_user_chose_a_form(
     command: tuple[str, ...], more: tuple[Any, ...]
@@ -271,12 +286,18 @@ def test_a_host_reports_its_work_unless_the_user_chose_a_form(
 
 @pytest.mark.parametrize(
     ("before", "kept"),
-    [
-        ("", {}),
-        ("no json", {}),
-        ('{"model":"m","mcp":{"own":{"type":"local"}}}', {"model": "m", "mcp": {"own": {"type": "local"}}}),
-        ('{"mcp":7}', {}),
-    ],
+    often(
+        [
+            ("", {}),
+            ("no json", {}),
+            (
+                '{"model":"m","mcp":{"own":{"type":"local"}}}',
+                {"model": "m", "mcp": {"own": {"type": "local"}}},
+            ),
+            ('{"mcp":7}', {}),
+        ],
+        2,
+    ),
 )
 async def test_opencode_gets_one_server_more_in_its_configuration(
     desk: Desk, before: str, kept: dict[str, Any]
@@ -307,15 +328,18 @@ OPENCODE_SAYS: Final = """
 
 @pytest.mark.parametrize(
     ("printed", "said", "heard", "spent"),
-    [
-        (f"A banner.\n{CLAUDE_SAYS}", "Done.", "A banner.\nI look.\n[Bash] make\n", (5, 2.0)),
-        (OPENCODE_SAYS, "Done.", "[bash] make\nDone.\n", (5, 2.0)),
-        ('{"type":"x"}\n{"type":"result","result":"Done."}', "Done.", '{"type":"x"}\n', (0, None)),
-        ('{"type":"error","sessionID":"s","error":{"name":"No"}}\n', "No", "No\n", (0, None)),
-        ('{"type":"x"}\n{', '{"type":"x"}\n{', '{"type":"x"}\n{\n', (0, None)),
-        ("Done.", "Done.", "Done.", (0, None)),
-        ("", "", "", (0, None)),
-    ],
+    often(
+        [
+            (f"A banner.\n{CLAUDE_SAYS}", "Done.", "A banner.\nI look.\n[Bash] make\n", (5, 2.0)),
+            (OPENCODE_SAYS, "Done.", "[bash] make\nDone.\n", (5, 2.0)),
+            ('{"type":"x"}\n{"type":"result","result":"Done."}', "Done.", '{"type":"x"}\n', (0, None)),
+            ('{"type":"error","sessionID":"s","error":{"name":"No"}}\n', "No", "No\n", (0, None)),
+            ('{"type":"x"}\n{', '{"type":"x"}\n{', '{"type":"x"}\n{\n', (0, None)),
+            ("Done.", "Done.", "Done.", (0, None)),
+            ("", "", "", (0, None)),
+        ],
+        3,
+    ),
 )
 async def test_what_an_agent_does_says_and_spends_is_read_from_its_output_whatever_its_name(
     desk: Desk, printed: str, said: str, heard: str, spent: tuple[int, float | None]

@@ -22,6 +22,7 @@ from sidecar.kernel.settings import JudgeSettings, Settings
 from sidecar.platform import processes
 from sidecar.platform.processes import ProcessEnding, ProcessResult
 from support.fake_claude import CASE, COMPLETE, FakeClaude, result, structured
+from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -126,14 +127,20 @@ class TestAnswers:
 
     @pytest.mark.parametrize(
         ("first", "fault"),
-        [
-            (UNFIT, "Expected `array` of length >= 1 - at `$.answer.criteria`"),
-            (structured(COMPLETE | {"verdict": "done"}), "Invalid value 'done' - at `$.answer.verdict`"),
-            (structured(COMPLETE | {"confidence": 2}), "Expected `float` <= 1.0 - at `$.answer.confidence`"),
-            (structured(COMPLETE | {"more": 1}), "Object contains unknown field `more` - at `$.answer`"),
-            (result(structured_output=COMPLETE), "Object contains unknown field"),
-            (result(result="{" * 90_000 + "}"), "JSON is malformed"),
-        ],
+        often(
+            [
+                (UNFIT, "Expected `array` of length >= 1 - at `$.answer.criteria`"),
+                (structured(COMPLETE | {"verdict": "done"}), "Invalid value 'done' - at `$.answer.verdict`"),
+                (
+                    structured(COMPLETE | {"confidence": 2}),
+                    "Expected `float` <= 1.0 - at `$.answer.confidence`",
+                ),
+                (structured(COMPLETE | {"more": 1}), "Object contains unknown field `more` - at `$.answer`"),
+                (result(structured_output=COMPLETE), "Object contains unknown field"),
+                (result(result="{" * 90_000 + "}"), "JSON is malformed"),
+            ],
+            2,
+        ),
     )
     async def test_an_unfit_answer_is_sent_back_once_with_what_is_wrong(
         self, first: str, fault: str, claude: FakeClaude
@@ -153,22 +160,28 @@ class TestAnswers:
 class TestFailures:
     @pytest.mark.parametrize(
         ("fields", "reason"),
-        [
-            ({"api_error_status": 529}, "the model service is overloaded (529)"),
-            ({"api_error_status": 429}, "the limit of the model service is reached (429)"),
-            ({"api_error_status": 401}, "the model service refused the credentials (401): run `claude`"),
-            ({"api_error_status": 404}, "the model service does not know the model (404): see judge.model"),
-            (
-                {"result": "Not logged in \u00b7 Please run /login"},
-                "Claude Code is not logged in: run `claude`",
-            ),
-            (
-                {"subtype": "error_max_structured_output_retries"},
-                "the model gave no answer in the asked form",
-            ),
-            ({"result": "API Error:\n" + "x" * 999}, "the model did not answer: API Error: xxx"),
-            ({"subtype": "error_of_tomorrow"}, "the model did not answer: error_of_tomorrow"),
-        ],
+        often(
+            [
+                ({"api_error_status": 529}, "the model service is overloaded (529)"),
+                ({"api_error_status": 429}, "the limit of the model service is reached (429)"),
+                ({"api_error_status": 401}, "the model service refused the credentials (401): run `claude`"),
+                (
+                    {"api_error_status": 404},
+                    "the model service does not know the model (404): see judge.model",
+                ),
+                (
+                    {"result": "Not logged in \u00b7 Please run /login"},
+                    "Claude Code is not logged in: run `claude`",
+                ),
+                (
+                    {"subtype": "error_max_structured_output_retries"},
+                    "the model gave no answer in the asked form",
+                ),
+                ({"result": "API Error:\n" + "x" * 999}, "the model did not answer: API Error: xxx"),
+                ({"subtype": "error_of_tomorrow"}, "the model did not answer: error_of_tomorrow"),
+            ],
+            3,
+        ),
     )
     async def test_an_error_of_the_model_is_told_so_that_a_person_understands(
         self, fields: dict[str, Any], reason: str, claude: FakeClaude
@@ -194,13 +207,16 @@ class TestFailures:
 
     @pytest.mark.parametrize(
         "output",
-        [
-            b"\xff\xfe",
-            b'{"type": "result", "result": "\xff"}',
-            b'{"type": "result", "more": ' + b"[" * 200_000,
-            b'{"type": "result", "structured_output": ' + b"[" * 200_000,
-            b'{"type": "result", "result": "' + b"x" * 3_000_000 + b'"}',
-        ],
+        often(
+            [
+                b"\xff\xfe",
+                b'{"type": "result", "result": "\xff"}',
+                b'{"type": "result", "more": ' + b"[" * 200_000,
+                b'{"type": "result", "structured_output": ' + b"[" * 200_000,
+                b'{"type": "result", "result": "' + b"x" * 3_000_000 + b'"}',
+            ],
+            2,
+        ),
         ids=["no text", "no text inside", "deep", "deep answer", "too long"],
     )
     async def test_what_cannot_be_read_is_told(self, output: bytes, claude: FakeClaude) -> None:

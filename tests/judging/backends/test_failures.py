@@ -15,6 +15,7 @@ from support.judge_worlds import KEY, SESSION, SPENT, HostWorld, ServiceWorld, s
 from support.model_script import DroppedReply, EndlessReply, HttpErrorReply, RawReply
 from support.model_server import ScriptedModel
 from support.model_wire import ModelMessage, ReplyText
+from support.table import often
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +85,7 @@ def reason(said: JudgeAnswered | JudgeFailed) -> str:
 
 class TestWords:
     @pytest.mark.process
-    @pytest.mark.parametrize("text", ACCEPTED.values(), ids=ACCEPTED)
+    @pytest.mark.parametrize("text", often(ACCEPTED.values(), 5), ids=ACCEPTED)
     async def test_a_verdict_is_found_in_what_is_around_it(self, text: str, talk: Talk) -> None:
         said = await talk.ask(text)
         assert isinstance(said, JudgeAnswered)

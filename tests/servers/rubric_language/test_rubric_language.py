@@ -129,17 +129,6 @@ def test_a_file_that_is_not_utf8_is_shown_until_it_is_saved_as_utf8(editor: Edit
     assert editor.said()[-1] == (file.as_uri(), [])
 
 
-def test_ten_megabytes_are_too_much_and_the_next_text_is_looked_at_again(editor: Editor, file: Path) -> None:
-    editor.initialize()
-    text = "- é\n" * (2 << 20)
-    editor.open(file.as_uri(), text)
-    ((_, (found,)),) = editor.said()
-    assert (found["message"], found["code"]) == (f"{10 << 20} bytes, more than 8192", "too-big")
-    assert at(found) == (1638, 2, 2 << 20, 0)
-    editor.change(file.as_uri(), PATTERNS)
-    assert messages(editor.said()[0][1]) == [MISSING]
-
-
 def test_what_is_no_file_or_leads_out_of_the_project_is_shown(
     editor: Editor, file: Path, tmp_path: Path
 ) -> None:
@@ -201,9 +190,3 @@ def test_when_the_editor_is_gone_the_process_ends(editor: Editor, file: Path) ->
     editor.open(file.as_uri(), PATTERNS)
     editor.close()
     assert editor.process.returncode == 1
-
-
-def test_a_termination_ends_it_at_once(editor: Editor) -> None:
-    editor.initialize()
-    editor.process.terminate()
-    assert editor.process.wait(30) < 0

@@ -152,20 +152,6 @@ async def test_a_missing_section_is_shown_and_its_fix_mends_it(doc: Doc) -> None
     assert [each for each in await doc.wrong() if each.severity == types.DiagnosticSeverity.Error] == []
 
 
-async def test_a_misspelt_name_is_mended_and_only_where_fixes_are_asked_for(doc: Doc) -> None:
-    doc.open(
-        GOOD.replace(
-            "Evidence: gate:tests, rule:permission-seeking, diff", "Evidence: rule:permision-seeking"
-        )
-    )
-    assert await doc.actions("source.organizeImports", at="rule:") == []
-    (action,) = await doc.actions("quickfix", at="rule:")
-    assert action.title == "Name `rule:permission-seeking`"
-    doc.change(doc.done(action))
-    assert "Evidence: rule:permission-seeking\n" in doc.text
-    assert await doc.actions("quickfix", at="rule:") == []
-
-
 async def test_a_hover_says_what_decides_a_criterion_and_what_it_weighs(doc: Doc) -> None:
     doc.open(GOOD)
     tested = await doc.hover("Handlers are tested")
@@ -180,50 +166,8 @@ async def test_a_hover_says_what_decides_a_criterion_and_what_it_weighs(doc: Doc
     assert await doc.hover("Every handler") == ""
 
 
-async def test_a_hover_on_a_glob_counts_the_projects_files(doc: Doc) -> None:
-    doc.open(GOOD)
-    await known(doc)
-    assert await doc.hover("src/**") == "src/** (2 files of the project)"
-    assert "(1 file of the project)" in await doc.hover("*.md")
-
-
-async def known(doc: Doc) -> None:
-    """Wait until the project was looked at: until then a glob has no number."""
-    for _ in range(1000):
-        if "project" in await doc.hover("src/**"):
-            return
-    pytest.fail("the project was never looked at")
-
-
-async def test_completion_offers_what_fits(doc: Doc) -> None:
-    doc.open(GOOD)
-    await known(doc)
-    labels = {
-        "## Legi": "## Legitimate stops",
-        "### X\n\nSev": "When",
-        "### X\n\nSeverity: ": "note",
-        "### X\n\nEvidence: di": "rule:permission-seeking",
-        "### X\n\nApplies to: ": "src/**",
-        "### X\n\nApplies to: `": "*.py",
-    }
-    for typed, wanted in labels.items():
-        doc.change(f"{GOOD}\n{typed}")
-        assert wanted in [each.label for each in await doc.completions(typed)], typed
-    doc.change(f"{GOOD}\n```\nSeverity: ")
-    assert await doc.completions("```\nSeverity: ") == []
-
-
 async def test_a_completion_replaces_what_was_typed_of_it(doc: Doc) -> None:
     doc.open(f"{GOOD}\n### X\n\nEvidence: diff, mes")
     (item,) = [each for each in await doc.completions("diff, mes") if each.label == "message"]
     assert isinstance(item.text_edit, types.TextEdit)
     assert doc.edited([item.text_edit]).endswith("Evidence: diff, message")
-
-
-async def test_of_other_files_nothing_is_known(doc: Doc, tmp_path: Path) -> None:
-    other = Doc(doc.client, tmp_path / "notes" / "rubric.md")
-    other.open("## Patterns\n* **A**: b  \n")
-    assert await other.wrong() == []
-    assert await other.hover("Patterns") == ""
-    assert await other.actions() == []
-    assert other.uri not in doc.client.diagnostics

@@ -132,24 +132,3 @@ def test_a_text_too_big_has_its_one_flaw_and_no_more(editor: Editor, file: Path)
     for method, more in ALL:
         if method != "textDocument/diagnostic":
             assert not editor.ask(method, textDocument=uri, **more)["result"], method
-
-
-def test_a_file_that_is_a_folder_or_gone_is_still_helped_with(editor: Editor, file: Path) -> None:
-    editor.initialize(more=PULL)
-    file.mkdir()
-    editor.open(file.as_uri(), GOOD)
-    assert next(each["code"] for each in editor.pull(file.as_uri())) == "unusable"
-    assert hovered(editor, file)
-    file.rmdir()
-    assert "unusable" not in [each["code"] for each in editor.pull(file.as_uri())]
-    file.write_text(GOOD)
-    file.unlink()
-    editor.tell("textDocument/didSave", textDocument={"uri": file.as_uri()})
-    assert "unusable" not in [each["code"] for each in editor.pull(file.as_uri())]
-    file.parent.rmdir()
-    assert hovered(editor, file)
-
-
-def hovered(editor: Editor, file: Path) -> Any:
-    place = {"line": 1, "character": 4}
-    return editor.ask("textDocument/hover", textDocument={"uri": file.as_uri()}, position=place)["result"]

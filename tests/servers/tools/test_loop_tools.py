@@ -9,9 +9,7 @@ import pytest
 
 from servers.tools.core_room import GOOD, CoreRoom
 from servers.tools.desk import as_json
-from sidecar.kernel.loop import CouncilMember
 from sidecar.servers.tools.loop_forms import (
-    CouncilReport,
     LoopReport,
     TaskReport,
 )
@@ -86,31 +84,6 @@ async def test_a_task_from_its_first_report_to_its_completion(room: CoreRoom) ->
     ended = await room.ask("session_end", status="completed")
     assert isinstance(ended.data, LoopReport)
     assert ended.data.status == "completed"
-
-
-async def test_the_council_is_told_the_case_and_decides_when_all_were_heard(room: CoreRoom) -> None:
-    await begun(room)
-    await ruled(room)
-    for _ in range(3):
-        await room.ask("escalate", reason="nothing helps")
-    case = await room.ask("council_analyze")
-    assert isinstance(case.data, CouncilReport)
-    for said in ("double must double", "test_two", *CouncilMember):
-        assert said in case.data.text
-    for member in CouncilMember:
-        told = member is CouncilMember.PATTERN_MATCHER
-        answer = await room.ask(
-            "council_submit",
-            member=member,
-            findings=["doubling.py:2 multiplies by 3" if told else "something is wrong"],
-            hypothesis="a wrong factor" if told else "who knows",
-            suggested_fix="multiply by 2",
-            confidence=40 if told else 90,
-        )
-    assert isinstance(answer.data, CouncilReport)
-    assert answer.data.decision is not None
-    assert answer.data.decision.winner is CouncilMember.PATTERN_MATCHER
-    assert "multiply by 2" in (await room.ask("task_context")).text
 
 
 async def test_the_status_is_the_whole_session_with_its_last_ten_events(room: CoreRoom) -> None:

@@ -14,10 +14,9 @@ from sidecar.kernel.effects import Continue, Feedback, Inquiry
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import Evidence, MissingWork, Source
 from sidecar.kernel.gate import GateRun, Outcome
-from sidecar.systems.supervision.messages import FEEDBACK_KINDS, TEXT_LIMIT, MessageFiles
+from sidecar.systems.supervision.messages import FEEDBACK_KINDS, MessageFiles
 from sidecar.systems.supervision.policy.continuations import send_agent_back, settle_continuation
 from support.cases import PYTEST, RUBRIC, SETTINGS, TREE, session, stopped, turn, with_goal
-from support.table import over_table
 
 SHIPPED: Final = MessageFiles(Path(__file__).parents[3] / "rubric")
 ROUNDS: Final = 8
@@ -127,25 +126,3 @@ def test_of_a_log_that_nobody_could_read_the_end_is_shown_and_not_its_beginning(
     assert "error: cannot find -lcart" in text
     assert text.count("went well") < 80
     assert ("the very first line" in text) is (len(log) <= 2_000)
-
-
-@over_table("kind", FEEDBACK_KINDS)
-@over_table("filled", ["\U0001f600", "`", "$missing "])
-def test_a_text_stays_under_the_limit_and_ends_with_the_next_step(kind: str, filled: str) -> None:
-    fact = Evidence(id="E1", source=Source.GATE, fact=filled * 500, detail=filled * 2_000)
-    text = SHIPPED.continuation(
-        Feedback(
-            kind=kind,
-            id="ab12cd",
-            number=3,
-            budget=16,
-            condition=filled * 4_000,
-            missing=(filled * 1_000,) * 30,
-            next_step="Do the one thing.",
-            evidence=(fact,) * 50,
-            stalls=2,
-        )
-    )
-    assert len(text.encode("utf-16-le")) // 2 < TEXT_LIMIT
-    assert text.endswith("Next step: Do the one thing.")
-    assert "Sent back 3 of 16" in text
