@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
@@ -152,7 +153,9 @@ class CommandLineFiles:
 
     def _waiting(self, path: Path) -> tuple[HeldEdit, ...]:
         asked = HeldEditsRequest(project=_project_of(path))
-        held = SidecarClient(user_paths()).call("held", asked, tuple[HeldEdit, ...])
+        client = SidecarClient(user_paths())
+        with ThreadPoolExecutor(1) as beside:  # a reader may be in an event loop, and a start needs its own
+            held = beside.submit(client.call, "held", asked, tuple[HeldEdit, ...]).result()
         return tuple(edit for edit in held if edit.path == str(path))
 
 

@@ -233,6 +233,8 @@ def test_only_one_of_them_can_be_approved(project: Path) -> None:
 
 def test_what_is_approved_while_no_sidecar_runs_is_listed_as_approved(project: Path) -> None:
     build_steering(user_paths().state, None).settle("", AgentWrites(), AgentWrites())  # one ran, and ended
+    user_paths().config.mkdir(parents=True)
+    (user_paths().config / "config.toml").write_text("max_attempts = 7\n")  # read while gates are looked for
     assert "Approved: own." in trust(project, "--yes").stdout
     try:
         assert "own: approved" in trust(project, "--list").stdout
