@@ -22,7 +22,7 @@ from rich.text import Text
 from sidecar.cli.link import SESSION_OPTION
 from sidecar.cli.printing import echo, echo_json, echo_json_text, local_time
 from sidecar.cli.screen import Screen, new_table
-from sidecar.kernel.log import DECISION_KINDS, LoggedEvent, StopJudged, event_kind
+from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.text import clean_line, escape_unprintable
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.event_log import EventLogFile, lost_logs
@@ -43,7 +43,6 @@ SHORT_ID: Final = 8
 NOTHING_FOUND: Final = "no agent has stopped here yet (`--all`: in every folder), or it was forgotten"
 ISO: Final = "%Y-%m-%dT%H:%M:%S%z"
 """How a spreadsheet reads times."""
-STOPS: Final = (event_kind(StopJudged),)
 RIGHT_MEANS: Final = "right: after it was sent back, a check that had failed passed, or files changed."
 
 SESSION_ARGUMENT = click.argument("session", default="")
@@ -193,13 +192,13 @@ def stats(session: str, *, by: str, days: int, everywhere: bool, form: str | Non
     --days 7 --by all is the sum of a week.
     """
     log = _open_log()
-    decisions = _found(log, session, days, STOPS, everywhere=everywhere)
+    decisions = [one for one in _found(log, session, days, everywhere=everywhere) if not one.what]
     rows: Sequence[Struct] = check_figures(decisions) if by == "check" else stop_figures(decisions, by)
     if form:
         _print_rows(rows, form)
         return
     if not rows:
-        echo("No check has run in these days.")
+        echo("No check has run and no agent has stopped in these days.")
         return
     fields = rows[0].__struct_fields__[1:]
     names = [name for name in fields if name not in RARE or any(getattr(row, name) for row in rows)]
@@ -242,18 +241,11 @@ def _open_log() -> EventLogFile:
     return EventLogFile(user_paths().state, SystemClock())
 
 
-def _found(
-    log: EventLogFile,
-    session: str,
-    days: int | None,
-    kinds: tuple[str, ...] = DECISION_KINDS,
-    *,
-    everywhere: bool,
-) -> tuple[Decision, ...]:
+def _found(log: EventLogFile, session: str, days: int | None, *, everywhere: bool) -> tuple[Decision, ...]:
     """Return the decisions of a session, else those of the current folder, or of all. Refuses none."""
     folder = "" if session or everywhere else os.getcwd()  # noqa: PTH109 - compared as text
     since = None if days is None else time.time() - days * DAY_S
-    found = read_decisions(log, since=since, folder=folder, session=session, kinds=kinds)
+    found = read_decisions(log, since=since, folder=folder, session=session)
     if not found:
         raise click.ClickException(
             f"no stop of {session} is known. `supervisor history --all` names the sessions"

@@ -18,11 +18,11 @@ from sidecar.kernel.effects import RestReason
 from sidecar.kernel.events import NO_RUBRIC, TurnRead
 from sidecar.kernel.goal import Spending, add_spending
 from sidecar.kernel.log import (
+    DECISION_KINDS,
     AuditEntry,
     EventFilter,
     LoggedEvent,
     RecordEntry,
-    StopJudged,
     WorkerRan,
     event_kind,
     find_decision,
@@ -49,21 +49,16 @@ PAGE = 1000
 
 
 def read_decisions(
-    log: EventLog,
-    *,
-    since: float | None = None,
-    folder: str = "",
-    session: str = "",
-    kinds: tuple[str, ...] = (event_kind(StopJudged),),
+    log: EventLog, *, since: float | None = None, folder: str = "", session: str = ""
 ) -> tuple[Decision, ...]:
     """Return the decisions of the log, oldest first, those of subagents apart. Raises OSError.
 
-    `kinds`: those of events, of DECISION_KINDS. `folder`: only those of sessions in it, above and below; ""
-    for all. `session`: the beginning of an ID, or of one of a host's (HOST:ID).
+    `folder`: only those of sessions in it, above and below; "" for all. `session`: the beginning of an ID, or
+    of one of a host's (HOST:ID).
     """
     host, _, ident = session.rpartition(":")
     host = HOST_ALIASES.get(host, host)
-    wanted = EventFilter(kinds=kinds, since=since)
+    wanted = EventFilter(kinds=DECISION_KINDS, since=since)
     return find_decisions(
         event
         for event in _read_all(log, wanted)
