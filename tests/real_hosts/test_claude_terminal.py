@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from real_hosts.host import BUSY, Host
-from real_hosts.supervised import AGENT, Supervised, says, supervised
+from real_hosts.supervised import AGENT, Supervised, reads_shop, says, supervised, writes_shop
 from real_hosts.terminal import Terminal
 from support.model_script import ReplyRule, reply_with_text
 from support.model_server import ScriptedModel
@@ -89,6 +89,20 @@ def test_a_cleared_conversation_starts_without_the_goal(under: Supervised) -> No
         assert "the session is closed: left by /clear" in under.report().text
         terminal.submit("/supervisor:goal")
         terminal.wait_for("no goal is set")
+
+
+def test_a_stalled_goal_goes_on_with_the_next_prompt_until_it_is_achieved(under: Supervised) -> None:
+    under.script(*[says(f"Attempt {number}: all tests pass.") for number in range(4)])
+    under.script(says("Done."), reads_shop(under.host), writes_shop(under.host), says("Repaired and tested."))
+    with under.terminal() as terminal:
+        terminal.wait_for(r"Supervisor: on\. To hold the agent to a goal", timeout=60)
+        terminal.submit("/supervisor:goal all tests pass")
+        terminal.wait_for("To go on, type: what may help the agent", timeout=300)
+        terminal.submit("go on")
+        terminal.wait_for("Supervisor: sent back 4/16", timeout=120)
+        terminal.wait_for("Supervisor: goal achieved", timeout=240)
+    stops = [entry.decided for entry in under.report().story if entry.event == "stop"]
+    assert stops == [*["continue"] * 3, "stalled", "continue", "achieved"]
 
 
 def test_a_rewind_to_before_the_goal_ends_it_at_the_next_stop(under: Supervised) -> None:

@@ -57,6 +57,19 @@ def test_a_premature_done_is_sent_back_with_the_failing_check_and_the_repaired_o
     assert under.model.unmatched == ()
 
 
+def test_a_stalled_goal_goes_on_with_the_next_prompt_until_it_is_achieved(under: Supervised) -> None:
+    under.script(*[says(f"Attempt {number}: all tests pass.") for number in range(4)])
+    stalled = under.command("goal", GOAL)
+    assert "To go on, type: what may help the agent" in stalled.stderr
+    under.script(says("Done."), reads_shop(under.host), writes_shop(under.host), says("Repaired and tested."))
+    done = under.ask("go on", "--continue")
+    assert done.stdout == "Done.\nRepaired and tested.\n"
+    for notice in ("sent back 4/16", "goal achieved"):
+        assert f"Supervisor: {notice}" in done.stderr
+    assert "Supervisor: on." not in stalled.stderr + done.stderr
+    assert under.stops() == [*["continue"] * 3, "stalled", "continue", "achieved"]
+
+
 @pytest.mark.long
 def test_a_budget_of_three_is_exhausted_after_exactly_three_and_json_lines_tell_of_each(
     under: Supervised,

@@ -25,8 +25,11 @@ def under(opencode_host: OpenCode, model: ScriptedModel) -> Iterator[Supervised]
 @pytest.mark.proves("seeing and asking back")
 def test_where_the_goal_stands_is_shown_beside_the_prompt(under: Supervised) -> None:
     assert under.supervisor("install", "opencode", "--status-line").returncode == 0
-    under.script(says(CLAIM), ReplyRule(reply_with_text("Done."), AGENT, times=None))
+    under.script(says("Hello."), says(CLAIM), ReplyRule(reply_with_text("Done."), AGENT, times=None))
     with under.host.terminal() as terminal:
+        terminal.submit("hello there")
+        terminal.wait_for(r"on\. To hold the agent to a goal", timeout=60)
+        terminal.wait_for(r"Hello\.", timeout=60)
         terminal.submit('/supervisor:goal it works --check "exit 1"')
         terminal.wait_for("supervisor: goal (active|stalled), sent back [1-9]", timeout=90)
 

@@ -141,14 +141,15 @@ def test_plan_mode_says_once_for_a_goal_that_nothing_is_judged() -> None:
     assert play(reset_after_prompt(first.session, 9.0), stop=planned).rest.note == ""
 
 
-async def test_what_a_rest_told_is_remembered_and_a_prompt_of_a_person_takes_the_goal_up(
-    fakes: Fakes,
+@pytest.mark.parametrize("status", [STALLED, GoalStatus.PAUSED])
+async def test_what_a_rest_told_is_remembered_and_a_prompt_of_a_person_takes_up_what_stalled(
+    fakes: Fakes, status: GoalStatus
 ) -> None:
-    fakes.store.save(at_status(STALLED))
+    fakes.store.save(at_status(status))
     fakes.transcripts.script(talk(), talk())
     assert "not enforced" in (await fakes.rest()).note
     assert (await fakes.rest()).note == ""
     await fakes.tell(prompt(prompt_id="p1", human=False))
-    assert fakes.goal().status is STALLED
+    assert fakes.goal().status is status
     await fakes.tell(prompt(prompt_id="p2"))
-    assert fakes.goal().status is GoalStatus.ACTIVE
+    assert fakes.goal().status is (GoalStatus.ACTIVE if status is STALLED else status)
