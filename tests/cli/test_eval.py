@@ -13,7 +13,6 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from sidecar import cli
 from sidecar.cli import eval as eval_command
 from sidecar.cli.eval import RULES_ALONE, EvalOptions, EvalServices, evaluate, evaluation
 from sidecar.cli.eval_report import EvalExitCode, advise_on_judge, advise_on_rubrics
@@ -338,17 +337,6 @@ def test_a_rubric_that_cannot_serve_ends_in_2(tmp_path: Path, monkeypatch: pytes
     assert load_rubric_file(tmp_path / "rubric.md").origin == str(tmp_path / "rubric.md")
     done = typed(monkeypatch, Bench(tmp_path, ANSWERED), "--rubric", str(tmp_path / "nowhere.md"))
     assert done.exit_code == 2
-
-
-def test_the_command_works_by_its_name_with_nothing_but_a_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    bench = Bench(tmp_path, ANSWERED, FAILING, OPEN)
-    with pytest.raises(SystemExit) as end:
-        cli.run_command(["eval", str(bench.file)])
-    assert end.value.code == EvalExitCode.DONE
-    assert told().endswith("measure on 60 or more.")
 
 
 @pytest.mark.parametrize("marker", ["CLAUDECODE", "OPENCODE"])

@@ -143,7 +143,7 @@ async def test_a_run_killed_at_ten_random_moments_does_each_task_once(
         nothing_is_left(runs)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
 async def test_an_ended_run_leaves_no_agent_and_what_its_agents_did_is_kept_on_their_branches(
     runs: Runs, number: signal.Signals
 ) -> None:
@@ -170,6 +170,7 @@ async def test_an_ended_run_leaves_no_agent_and_what_its_agents_did_is_kept_on_t
     nothing_is_left(runs)
 
 
+@pytest.mark.long
 async def test_a_second_ctrl_c_cuts_the_ending_short_and_the_next_run_puts_things_right(runs: Runs) -> None:
     stubborn = """
 import signal

@@ -52,14 +52,6 @@ def test_a_continuation_opens_with_its_id_and_says_what_is_missing_and_what_is_n
         assert said in text
 
 
-@pytest.mark.parametrize("kind", FEEDBACK_KINDS)
-def test_two_continuations_never_read_the_same(messages: AgentMessages, kind: str) -> None:
-    first = replace(FEEDBACK, kind=kind, stalls=1)
-    second = replace(first, id="ef34ab", number=3, stalls=2)
-    bodies = [messages.continuation(one).replace(one.id, "") for one in (first, second)]
-    assert bodies[0] != bodies[1]
-
-
 def test_a_goal_is_told_with_its_words_checks_and_budget(messages: AgentMessages) -> None:
     text = messages.goal_context("every link\nin the docs works", ("make links", "pytest -q"), 7)
     for said in ("| every link\n| in the docs works", "make links", "pytest -q", "7"):

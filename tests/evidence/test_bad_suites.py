@@ -34,6 +34,7 @@ async def run(line: str, project: Path, seconds: float = LIMIT_S, **fields: Any)
     return done
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "line", ["yes | head -c 1G", "head -c 1G /dev/zero"], ids=["lines", "one line of zeros"]
 )

@@ -46,11 +46,6 @@ def toasted(desk: Desk, pattern: str) -> None:
     desk.server.wait_for(ours, timeout=LIMIT_S)
 
 
-def project_requests(under: Supervised) -> int:
-    """Count the requests to the model for this project; a judge of another scenario may be at work, too."""
-    return sum(str(under.host.project) in request.text for request in under.model.requests)
-
-
 UNJUDGED = "interrupted|unfinished|superseded"
 """How a turn that was aborted or failed may end: the host tells of its rest twice, and a slow machine may
 still judge the first when the second one ends that."""

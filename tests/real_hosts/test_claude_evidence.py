@@ -50,27 +50,6 @@ def test_a_goal_in_plain_words_is_achieved_where_red_became_green(under: Supervi
     assert (under.report().status, under.continuations()) == ("achieved", [])
 
 
-@pytest.mark.long
-def test_a_skipped_test_that_stays_is_weighed_by_a_judge_who_must_cite_it(under: Supervised) -> None:
-    careless = {"verdict": "complete", "criteria": [{"criterion": "tests pass", "evidence": ["E1"]}]}
-    under.script(runs(SKIP), says("All tests pass."), says("That test is wrong: the shop owner said so."))
-    under.script(ReplyRule(reply_structured({"answer": {**careless, "confidence": 0.95}}), JUDGE, times=None))
-    under.ask(GOAL)
-    report = under.report()
-    assert report.status == "active"
-    assert "does not weigh changes to the checks" in report.text
-
-
-@pytest.mark.long
-def test_a_failure_that_a_shell_line_swallows_is_no_pass(under: Supervised) -> None:
-    under.script(runs("python -m pytest -q || true"), says("I ran the tests, all tests pass."))
-    under.script(reads_shop(under.host), writes_shop(under.host), says("Repaired."))
-    under.ask(GOAL)
-    (told,) = under.continuations()
-    assert "test_a_tenth_is_taken_off" in told
-    assert under.report().status == "achieved"
-
-
 def test_a_commit_that_never_was_is_sent_back(under: Supervised) -> None:
     under.script(runs(COMMIT), runs("echo 1 > notes.txt"), says("I did the notes."))
     missing = {

@@ -20,7 +20,6 @@ from real_hosts.terminal import Terminal
 from support.model_script import (
     ReplyRule,
     RequestMatch,
-    reply_structured,
     reply_with_calls,
     reply_with_text,
 )
@@ -176,32 +175,6 @@ def test_after_clear_the_next_call_is_of_the_new_session(under: Supervised) -> N
     first, second = _sessions(under)
     assert first != second
     assert under.report().session == second
-
-
-@pytest.mark.long
-def test_what_the_journal_leaves_open_reaches_the_judge_who_sends_the_agent_back(under: Supervised) -> None:
-    open_task = {
-        "verdict": "incomplete",
-        "missing": [{"point": "a task is open", "criterion": "goal", "evidence": ["E1"]}],
-        "next_step": "Do T1.",
-        "confidence": 0.9,
-    }
-    under.script(
-        calls("task_add", content=TASK),
-        ReplyRule(
-            reply_with_calls(
-                ReplyToolCall("Bash", {"command": "echo hello > greeting.md", "description": "Write"})
-            ),
-            AGENT,
-        ),
-        says("Done."),
-        ReplyRule(reply_structured({"answer": open_task}), JUDGE),
-        ReplyRule(reply_with_text("I rest."), AGENT, times=None),
-    )
-    under.ask("/supervisor:goal greeting.md greets")
-    asked = next(request for request in under.model.requests if "StructuredOutput" in request.tools)
-    assert f"open in the agent's journal: T1 (remaining): {TASK}" in asked.text
-    assert "a task is open" in under.continuations()[0]
 
 
 def _sessions(under: Supervised) -> list[str]:

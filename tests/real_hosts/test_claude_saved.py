@@ -80,13 +80,3 @@ def test_an_edit_at_rest_is_told_at_once_and_never_again(under: Supervised) -> N
         terminal.wait_until_gone("rubric saved")
         turn(terminal, "Bye")
         assert "NO-PRINT" not in terminal.screen
-
-
-@pytest.mark.long
-def test_the_first_rubric_of_a_project_is_told_at_the_next_stop(under: Supervised) -> None:
-    under.script(says("Hello."), says("Bye."))
-    with under.terminal() as terminal:
-        turn(terminal, "Hello")
-        rubric(under, STRICT)
-        terminal.submit("Go on.")
-        terminal.wait_for(r"rubric saved: \.supervisor/rubric\.md")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -129,22 +128,6 @@ def test_a_wrong_attempt_goes_back_and_the_right_one_completes_the_task(room: Ro
     held = contents(room.host.project)
     assert {name: held[name] for name in right} == right
     assert "T1   completed" in room.loop("status").stdout
-
-
-@pytest.mark.long
-def test_ctrl_c_ends_the_worker_and_the_session_goes_on(claude_room: Room) -> None:
-    claude_room.model.add(ReplyRule(EndlessReply(), WORKER, 1))
-    claude_room.plays(claude_room.project.with_behaviour("sub"))
-    with claude_room.typed("add sub(a, b)", "--session", "shop") as process:
-        claude_room.model.wait_for(lambda request: BRIEFED in request.last, timeout=LIMIT_S)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=LIMIT_S)
-    assert (process.returncode, said) == (
-        130,
-        "interrupted; go on with it: supervisor loop --session shop\n",
-    )
-    done = claude_room.loop("--session", "shop")
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_after_kill_9_the_worker_is_gone_and_the_session_goes_on_where_it_was_saved(

@@ -40,22 +40,6 @@ def judged(answer: dict[str, Any], about: str) -> ReplyRule:
     )
 
 
-@pytest.mark.long
-def test_a_skipped_test_under_a_claim_is_sent_back_quoting_the_old_failure_and_undone(
-    shop: Supervised, desk: Desk
-) -> None:
-    here = shop.host.project
-    shop.script(runs(COMMIT, here), runs(SKIP, here), says("All tests pass.", here))
-    shop.script(runs("git checkout -q test_shop.py", here), reads_shop(shop.host), writes_shop(shop.host))
-    shop.script(says("Repaired. All tests pass.", here))
-    session = desk.session()
-    desk.command(session, "supervisor:goal", GOAL)
-    noted(desk, session, "goal achieved")
-    (told,) = shop.continuations()
-    assert "test_shop.py: as it was when the work began, it still fails: test_shop.py::" in told
-    assert "test_a_tenth_is_taken_off: " in told
-
-
 def test_a_goal_in_plain_words_is_achieved_where_red_became_green(shop: Supervised, desk: Desk) -> None:
     here = shop.host.project
     assert shop.supervisor("trust", "--yes").returncode == 0
@@ -64,25 +48,6 @@ def test_a_goal_in_plain_words_is_achieved_where_red_became_green(shop: Supervis
     desk.command(session, "supervisor:goal", "a tenth is not taken off the price, please sort it out")
     noted(desk, session, "goal achieved")
     assert shop.continuations() == []
-
-
-@pytest.mark.long
-def test_a_commit_that_never_was_is_sent_back(shop: Supervised, desk: Desk) -> None:
-    here = shop.host.project
-    done = {"verdict": "complete", "criteria": [{"criterion": "notes", "evidence": ["E1", "E2"]}]}
-    shop.script(judged({**done, "confidence": 0.9}, "notes.txt has a"))
-    shop.script(runs(COMMIT, here), runs("echo 1 > notes.txt", here), says("I did the notes.", here))
-    session = desk.session()
-    desk.command(session, "supervisor:goal", "notes.txt has a number")
-    noted(desk, session, "goal judged done")
-    shop.script(runs("echo 2 > notes.txt", here), says("I changed the notes and committed them.", here))
-    shop.script(runs("git stash list", here), says("I did not commit: you did not ask for it.", here))
-    desk.command(session, "supervisor:goal", "notes.txt has another number")
-    noted(desk, session, "sent back 1/16")
-    told = shop.model.wait_for(
-        lambda asked: "[supervisor " in asked.last and "commit" in asked.last, timeout=60
-    )
-    assert "committed" in told.last
 
 
 def rubric(shop: Supervised, text: str) -> Path:

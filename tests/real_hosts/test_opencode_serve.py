@@ -12,16 +12,14 @@ from real_hosts.opencode_desk import (
     decided,
     judging,
     noted,
-    project_requests,
     running,
     toasted,
     typed,
 )
 from real_hosts.opencode_host import MODEL, SMALL_MODEL
-from real_hosts.opencode_server import Desk, Server
+from real_hosts.opencode_server import Desk
 from real_hosts.opencode_supervised import (
     Supervised,
-    lay_out,
     reads_shop,
     runs,
     says,
@@ -65,23 +63,6 @@ def test_agent_model_and_variant_of_the_last_prompt_are_kept(shop: Supervised, d
     noted(desk, session, "budget spent")
     (sent,) = [one for one in desk.messages(session) if "sent back 1/1" in one.text]
     assert (sent.info.agent, sent.info.raw["model"]["modelID"]) == ("careful", SMALL_MODEL)
-
-
-@pytest.mark.long
-def test_commands_about_the_goal_cost_no_model_request_and_leave_a_line(shop: Supervised, desk: Desk) -> None:
-    shop.script(says("Hello.", shop.host.project))
-    session = desk.session()
-    desk.prompt(session, "Hello.", agent="careful")
-    before = project_requests(shop)
-    assert desk.command(session, "supervisor:retry", "3").status_code == 500
-    note = noted(desk, session, "budget of 3 continuations")
-    assert all(part.ignored for part in note.parts)
-    assert note.info.agent == "careful"
-    assert desk.command(session, "supervisor:retry", "101").status_code == 500
-    noted(desk, session, "1 to 100")
-    assert desk.command(session, "supervisor:goal").status_code == 500
-    noted(desk, session, "no goal is set")
-    assert project_requests(shop) == before
 
 
 def test_a_command_typed_first_leaves_no_line_that_would_choose_an_agent(desk: Desk) -> None:
@@ -275,21 +256,6 @@ def test_the_judge_asks_the_sessions_own_model_in_a_hidden_session_that_leaves_n
     assert desk.children(session) == ()
     own = sum(one.info.raw.get("cost", 0) for one in desk.messages(session))
     assert desk.get(session).cost == pytest.approx(own)
-
-
-@pytest.mark.long
-def test_without_a_repository_it_works_the_same(home: Supervised, server: Server, tmp_path: Path) -> None:
-    place = tmp_path / "bare"
-    lay_out(place, git=False)
-    under = Supervised(home.host.at(place), home.model)
-    desk = server.at(place)
-    under.script(
-        says(CLAIM, place), reads_shop(under.host), writes_shop(under.host), says("Repaired.", place)
-    )
-    session = desk.session()
-    desk.command(session, "supervisor:goal", GOAL)
-    noted(desk, session, "goal achieved")
-    assert len(under.continuations()) == 1
 
 
 @pytest.mark.long

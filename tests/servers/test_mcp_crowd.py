@@ -97,6 +97,7 @@ async def test_connections_that_say_nothing_are_bounded_and_leave_room_for_hooks
                 writer.close()
 
 
+@pytest.mark.long
 async def test_a_client_with_a_token_gets_in_while_a_thousand_requests_are_half_sent(
     access: McpAccess,
 ) -> None:

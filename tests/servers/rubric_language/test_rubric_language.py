@@ -83,6 +83,7 @@ def test_a_client_that_asks_is_answered_and_not_told_unasked(editor: Editor, fil
     assert editor.published == []
 
 
+@pytest.mark.long
 def test_a_client_that_asks_about_another_file_gets_an_answer_with_nothing(
     editor: Editor, file: Path
 ) -> None:
@@ -103,6 +104,7 @@ def test_the_users_own_rubric_is_looked_at(editor: Editor, home_is_a_fresh_folde
     assert [at(each) for each in found] == [(0, 0, 0, 0)] * 2
 
 
+@pytest.mark.long
 def test_whatever_ends_the_lines_the_empty_section_is_found(editor: Editor, file: Path) -> None:
     editor.initialize()
     text = f"# Ours\x0c\u2028\n\n##  Patterns \nnothing\n{ANTIPATTERNS}"
@@ -179,6 +181,7 @@ def test_after_shutdown_and_exit_the_process_ends_with_0(editor: Editor) -> None
     assert editor.exit() == 0
 
 
+@pytest.mark.long
 def test_an_exit_without_shutdown_ends_the_process_with_1(editor: Editor) -> None:
     editor.initialize()
     editor.tell("exit")

@@ -207,6 +207,7 @@ def play(room: Room, body: str) -> tuple[Workers, WorkerSettings]:
     return build_workers(room.folder, MemorySpending(), SecretForms()), own
 
 
+@pytest.mark.long
 async def test_real_processes_hold_a_council(room: Room) -> None:
     body = f"if own == {str(MEMBERS[4])!r}: sys.exit('{{}}')\nif own == {str(MEMBERS[3])!r}: sys.exit(3)"
     workers, limits = play(room, body)

@@ -193,6 +193,7 @@ async def test_a_refactoring_under_green_tests_comes_into_the_project(room: Room
     assert room.holds({**PYTHON, "calc.py": code})
 
 
+@pytest.mark.long
 async def test_node_red_and_green(room: Room) -> None:
     red = await room.phase(Phase.RED, NODE, SPEC, writes({"sub.test.js": SUB_TEST_JS}))
     green = await room.phase(Phase.GREEN, {}, {"test_path": red.file_path}, writes({"calc.js": SUB_JS}))
@@ -201,6 +202,7 @@ async def test_node_red_and_green(room: Room) -> None:
     assert room.holds({**NODE, "sub.test.js": SUB_TEST_JS, "calc.js": SUB_JS})
 
 
+@pytest.mark.long
 async def test_the_first_module_of_an_empty_project(room: Room) -> None:
     """The missing module is what the test is about, and no fault of the installation."""
     room.project.mkdir()
