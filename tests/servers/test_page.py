@@ -282,7 +282,8 @@ async def test_what_needs_a_person_comes_first_and_says_what_to_type(fakes: Fake
         key = SessionKey("claude-code", f"s{number}")
         fakes.store.save(session(key=key, goal=goal("it is new", status=GoalStatus.ACHIEVED), seen_at=1.0))
     edit = HeldEdit(path="rubric.md", digest="d", summary=EVIL)
-    fakes.steering.held = lambda _: (edit,)  # type: ignore[assignment, method-assign] # one waits
+    doubtful = HeldEdit(path="config.toml", digest="d", summary="it may be the user's own", unsure=True)
+    fakes.steering.held = lambda _: (edit, doubtful)  # type: ignore[assignment, method-assign] # one waits
     needs, _, sessions = (await browser.get("")).body.partition("<h2>Sessions (")
     assert "Needs you (4)" in needs
     shown = ("what may help the agent", "To go on, type: a prompt", "Type your answer", "/supervisor:accept")

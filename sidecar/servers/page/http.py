@@ -91,7 +91,7 @@ async def _stop(page: PageReadings, query: Query) -> View:
         raise BadInputError("This stop is not in the log any more.")
     seen = page.session(key)
     of = views.session_title(seen[0]) if seen else f"{key.host}:{key.id}"
-    way = {"way": views.way_to_session(key, of)}
+    way = {"way": fill("link", href=views.session_href(key), text=of)}
     return f"Stop in {of}", {**way, "story": views.story(await page.known(found), "")}
 
 

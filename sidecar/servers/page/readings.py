@@ -28,7 +28,7 @@ from sidecar.kernel.settings import Settings
 from sidecar.platform.log_readings import DAY_S, PAID_KINDS
 from sidecar.servers.page.pictures import DAYS_DRAWN, LEFT_TO_PEOPLE
 from sidecar.systems.supervision.decisions import find_decisions, find_replay
-from sidecar.systems.supervision.people import CommandLineService, HeldEditsRequest
+from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.supervision.policy.decision_story import ReplayedInquiry
 from sidecar.systems.supervision.policy.history import Decision
 from sidecar.systems.supervision.policy.sessions import Activity, needs_person, standing
@@ -57,9 +57,9 @@ SeenSession = tuple[Session, Activity]
 class Overview(Struct, frozen=True, kw_only=True):
     """`sessions` are those from `first` on of `known`, in the order of when they were seen; the newest first.
 
-    Before them come others whose last stop needs a person. `held` are edits that wait for one. `paid` are the
-    payments of the last days. `now` is in seconds since the epoch. `decisions` are oldest first; `unreadable`
-    counts events that stand for stops and cannot be decoded.
+    Before them come others whose last stop needs a person. `held` are edits that wait until one accepts them.
+    `paid` are the payments of the last days. `now` is in seconds since the epoch. `decisions` are oldest
+    first; `unreadable` counts events that stand for stops and cannot be decoded.
     """
 
     settings: Settings
@@ -110,7 +110,9 @@ class PageReadings:
         lately = EventFilter(kinds=PAID_KINDS, since=now - DAYS_DRAWN * DAY_S)
         held: dict[str, HeldEdit] = {}
         for project in sorted({session.project for session, _ in sessions}):
-            held |= {edit.path: edit for edit in self._people.held(HeldEditsRequest(project=project))}
+            rubric = self._services.rubrics.load(project, {}).held
+            waits = (*self._services.steering.held(project), *((rubric,) if rubric else ()))
+            held |= {edit.path: edit for edit in waits if not edit.unsure}
             await self._services.clock.pause(0)
         return Overview(
             settings=self.settings,

@@ -170,7 +170,7 @@ def _card(session: Session, does: Activity, settings: Settings) -> dict[str, obj
         "when": _time(does.since),
         "detail": (does.detail or reason)[:WHY_LENGTH],
         "then": then,
-        "href": _session_href(session.key),
+        "href": session_href(session.key),
         "title": _title(session),
         "name": _name(session.key),
         "host": session.key.host,
@@ -441,13 +441,9 @@ def href(name: str, query: Mapping[str, str]) -> str:
     return f"{name}?{urlencode(query, errors='replace')}"
 
 
-def _session_href(key: SessionKey) -> str:
+def session_href(key: SessionKey) -> str:
+    """Return the address of a session's page."""
     return href("session", {"host": key.host, "id": key.id})
-
-
-def way_to_session(key: SessionKey, title: str) -> Html:
-    """Return a link from a stop to its session."""
-    return fill("link", href=_session_href(key), text=title)
 
 
 def _stop_href(one: Decision) -> str:
