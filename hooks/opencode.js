@@ -322,6 +322,7 @@ async function leaveNoTrace(id, { host }) {
 // ---- speaking to the person ------------------------------------------------------------------------------------------
 
 const SHOWN = 8000 // how long a toast stands, in milliseconds
+const BETWEEN = 10_000 // how often a screen says again what is done
 const AGAIN = 60_000 // how often a run says again what is done
 
 function toast({ host }, text, variant = "info", duration = SHOWN) {
@@ -332,13 +333,15 @@ function toast({ host }, text, variant = "info", duration = SHOWN) {
 
 const say = (place, text, variant) => (RUN ? process.stderr.write(`${text}\n`) : toast(place, text, variant))
 
-// While judging goes on, say what is done, and for how long: the sidecar tells it every 2 s. On a screen it stands until
-// it is told anew, but for another toast that is still to be read; in a run it is a line for each thing.
+// While judging goes on, say what is done, and for how long: the sidecar tells it every 2 s. On a screen it is told now
+// and then, as a toast covers the agent's answer where the screen is small, and ends with the judging; another toast that
+// is still to be read comes first. In a run it is a line for each thing.
 function saying(session, doing) {
   const one = own.judging.get(session)
   if (!one || !doing) return
   if (!RUN) {
-    if (own.shown > Date.now()) return
+    if (own.shown > Date.now() || Date.now() < one.again) return
+    one.again = Date.now() + BETWEEN
     return void toast(one.place, `${doing}\nTo end it, type a prompt or /supervisor:goal clear`, "info", 3000)
   }
   const what = doing.replace(/, \d+ \S+$/, "")
@@ -598,6 +601,7 @@ async function judge(place, id) {
     if (!(await noteAtRest(place, id, text).catch(() => false))) say(place, text, "warning")
   } finally {
     if (own.judging.get(id) === mine) own.judging.delete(id)
+    if (mine.again > Date.now() && !RUN && own.shown < Date.now()) toast(place, "done", "info", 1) // ends "running"
   }
 }
 
