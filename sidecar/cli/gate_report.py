@@ -13,6 +13,7 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 from rich.table import Table
 from rich.text import Text
 
+from sidecar.cli.printing import in_shell
 from sidecar.cli.screen import Screen, clipped_cell, new_table
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
 from sidecar.kernel.text import escape_unencodable, escape_unprintable, escape_unprintable_lines
@@ -183,7 +184,7 @@ def runs_table(runs: Sequence[GateRun]) -> Table:
 
 def _why(run: GateRun) -> str:
     """The first failure, or the reason; where neither is known, how the output ends."""
-    if known := next(filter(None, (*run.failures, run.reason)), ""):
+    if known := next(filter(None, (*run.failures, in_shell(run.reason))), ""):
         return known
     if run.outcome is Outcome.PASSED:
         return ""

@@ -137,7 +137,7 @@ def test_an_unapproved_required_gate_leaves_the_goal_unverified_and_says_what_to
     played = play(TESTS_PASS, World(runner=PYTEST, gates=(own,)))
     assert played.gates == ("tests",)
     assert played.goal.status is GoalStatus.UNVERIFIED
-    assert "supervisor trust" in played.rest.note
+    assert "to approve it: /supervisor:trust" in played.rest.note
 
 
 OWN_PASS = ran("pytest -q", output="5 passed in 0.1s")
