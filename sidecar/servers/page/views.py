@@ -41,13 +41,14 @@ WHY_LENGTH: Final = 300
 """Characters of a reason in a list."""
 ID_LENGTH: Final = 12
 """Characters of a session's id in a list."""
-STOPS_LISTED: Final = 10
+STOPS_LISTED: Final = 8
 """Stops on the first page."""
+STOPS_OF_SESSION_LISTED: Final = 20
 STRIP: Final = 12
 """Stops in the picture of a card."""
 STOPS_DRAWN: Final = 30
 """Stops in the time line of a session."""
-RUNS_SHOWN: Final = 40
+RUNS_SHOWN: Final = 30
 """Runs of one check."""
 TASKS_SHOWN: Final = 40
 NOTES_SHOWN: Final = 10
@@ -347,7 +348,7 @@ def session_parts(
         "running": running(does),
         "story": story(last, "The last stop: ") if last else NOTHING,
         "tests": side_by_side(compared) if compared and compared != last else NOTHING,
-        "stops": fill("stops", title="Stops", rows=stop_list(stops, {}), note=""),
+        "stops": fill("stops", title="Stops", rows=stop_list(stops[-STOPS_OF_SESSION_LISTED:], {}), note=""),
     }
 
 
