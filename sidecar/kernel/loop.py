@@ -212,7 +212,8 @@ class Loop(LoopOverview, frozen=True, kw_only=True, omit_defaults=True):
     `gates` are the results of the last report. `base` are the files as they were when the task was begun, or
     begun again: what changed since is its work. `accepted` are those at the last accepted report, or when the
     first task began: checks are compared with these, so that another task in between hides no change of a
-    check. `parked` are tasks that were begun and are not at work.
+    check. `parked` are tasks that were begun and are not at work. `priced_cents` is what models with a price
+    took: a limit holds for it, also where another model has none.
     """
 
     key: SessionKey
@@ -225,6 +226,7 @@ class Loop(LoopOverview, frozen=True, kw_only=True, omit_defaults=True):
     base: FileBaseline = FileBaseline()
     accepted: FileBaseline = FileBaseline()
     parked: tuple[TaskProgress, ...] = ()
+    priced_cents: float = 0.0
 
     def overview(self) -> dict[str, Any]:
         """Return the fields of LoopOverview by their names."""

@@ -35,7 +35,7 @@ from sidecar.systems.taskloop.policy.council import (
     paths_to_check,
     quote_case,
 )
-from sidecar.systems.taskloop.policy.loop import accept_decision, record_tokens
+from sidecar.systems.taskloop.policy.loop import accept_decision, priced_cents, record_tokens
 from sidecar.systems.taskloop.policy.transitions import Step, take_step
 from sidecar.systems.taskloop.states import LoopStates
 from sidecar.systems.taskloop.wording import LoopWords
@@ -113,7 +113,7 @@ class LoopCouncils:
         loop, settings = self.open_council(session), self._states.settings()
         tasks = self._tasks(session, loop, model)
         if (most := settings.loop.max_cents) is not None:
-            left, cents = most - (loop.spent_cents or 0.0), _estimate(tasks, settings).cents or 0.0
+            left, cents = most - priced_cents(loop), _estimate(tasks, settings).cents or 0.0
             if left <= 0 or cents > left:
                 why = f"not begun: a council costs about {cents:.1f} cents, and {left:g} are left"
                 return CouncilMeeting(decision=None, left_out=tuple((member, why) for member in tasks))

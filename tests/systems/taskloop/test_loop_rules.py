@@ -168,8 +168,10 @@ def test_who_is_stuck_is_not_asked_the_same_again(
     ("limits", "reason"),
     [(replace(LIMITS, max_iterations=1), "loop-iterations"), (replace(LIMITS, max_cents=5.0), "loop-spent")],
 )
-def test_the_users_limits_win(limits: LoopSettings, reason: str) -> None:
-    ruled = report(record_tokens(started(), 10, 10, 5.0), BAD, limits=limits)
+@pytest.mark.parametrize("unpriced", [False, True], ids=["all priced", "a model without a price since"])
+def test_the_users_limits_win(limits: LoopSettings, reason: str, *, unpriced: bool) -> None:
+    loop = record_tokens(started(), 10, 10, 5.0)
+    ruled = report(record_tokens(loop, 10, 10, None) if unpriced else loop, BAD, limits=limits)
 
     assert (ruled.action, ruled.reason) == (Action.FAIL, reason)
 

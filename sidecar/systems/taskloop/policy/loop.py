@@ -180,7 +180,13 @@ def record_tokens(loop: Loop, read: int, written: int, cents: float | None) -> L
         input_tokens=loop.input_tokens + max(0, read),
         output_tokens=loop.output_tokens + max(0, written),
         spent_cents=spent,
+        priced_cents=priced_cents(loop) + max(0.0, cents or 0.0),
     )
+
+
+def priced_cents(loop: Loop) -> float:
+    """Return the cents whose price is known; older loops remember them only while all are."""
+    return max(loop.priced_cents, loop.spent_cents or 0.0)
 
 
 def restore_loop(now: Loop, then: Loop) -> Loop:
@@ -207,7 +213,7 @@ def restore_loop(now: Loop, then: Loop) -> Loop:
 
 def over_limit(loop: Loop, limits: LoopSettings) -> bool:
     """Whether the user's limit of money is reached."""
-    return limits.max_cents is not None and (loop.spent_cents or 0.0) >= limits.max_cents
+    return limits.max_cents is not None and priced_cents(loop) >= limits.max_cents
 
 
 # --- reports ------------------------------------------------------------------------------------------------
