@@ -26,9 +26,9 @@ from sidecar.cli.eval_report import (
     eval_progress,
     print_eval_report,
 )
-from sidecar.cli.gate_report import make_console
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.screen import Screen
 from sidecar.cli.signals import INTERRUPTED_CODE
 from sidecar.judging.labelled_stops import MeasurementsFile, default_corpus_files, read_labelled_stops
 from sidecar.judging.ports import Judge
@@ -176,7 +176,7 @@ async def evaluate(doors: EvalServices, wish: EvalOptions) -> int:
     if wish.as_json:
         echo_json(report)
     else:
-        print_eval_report(make_console(), report)
+        print_eval_report(Screen(highlight=False), report)
     return report.exit_code
 
 
@@ -241,7 +241,7 @@ async def _confirm_judge(
 async def _judge_stops(
     doors: EvalServices, stops: KnownStops, rubrics: Sequence[Rubric], wish: EvalOptions
 ) -> list[Any]:
-    with eval_progress(make_console(errors=wish.as_json), len(stops) * len(rubrics)) as told:
+    with eval_progress(Screen(highlight=False, stderr=wish.as_json), len(stops) * len(rubrics)) as told:
         options = EvaluationOptions(
             environment=os.environ, told=told, spending=doors.spending, mask=doors.mask
         )

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sidecar.cli.printing import in_shell
-from sidecar.cli.screen import Screen, clipped_cell, new_table
+from sidecar.cli.screen import clipped_cell, new_table
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
 from sidecar.kernel.text import escape_unencodable, escape_unprintable, escape_unprintable_lines
 
@@ -113,14 +113,6 @@ OUTCOME_WORDING: Final = {
     Outcome.COULD_NOT_RUN: "could not run",
     Outcome.NOT_APPROVED: "not approved",
 }
-PIPE_COLUMNS: Final = 200
-"""Width of a table that is written to a file or a pipe, in columns."""
-
-
-def make_console(*, errors: bool = False) -> Console:
-    """A console on standard output or standard error. NO_COLOR is respected."""
-    made = Screen(highlight=False, stderr=errors)
-    return made if made.is_terminal else Screen(highlight=False, stderr=errors, width=PIPE_COLUMNS)
 
 
 class GateProgressView:

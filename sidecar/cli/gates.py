@@ -20,7 +20,6 @@ from sidecar.cli.gate_report import (
     GatesExitCode,
     failing_output_lines,
     gates_table,
-    make_console,
     report_gate_runs,
     report_listed_gates,
     runs_table,
@@ -28,6 +27,7 @@ from sidecar.cli.gate_report import (
 )
 from sidecar.cli.options import FOLDER_ARGUMENT
 from sidecar.cli.printing import echo, echo_json
+from sidecar.cli.screen import Screen
 from sidecar.cli.signals import INTERRUPTED_CODE
 from sidecar.evidence.code_host import CodeHost
 from sidecar.evidence.detection.detect import detect_gates
@@ -97,7 +97,7 @@ async def show_gates(doors: GateServices, wish: GatesOptions) -> int:
     if wish.as_json:
         echo_json(report_listed_gates(wish.project, catalog, chosen, environments))
     else:
-        screen = make_console()
+        screen = Screen(highlight=False)
         if chosen:
             screen.print(gates_table(chosen))
         if names := dict.fromkeys(
@@ -127,7 +127,7 @@ async def execute_gates(doors: GateServices, wish: GatesOptions) -> int:
     catalog = await doors.catalog.list(wish.project, os.environ)
     chosen = _selected_gates(catalog, wish)
     tree = await doors.fingerprint(wish.project, os.environ)
-    screen = make_console(errors=wish.as_json)
+    screen = Screen(highlight=False, stderr=wish.as_json)
     with GateProgressView(screen, quiet=wish.as_json and not screen.is_terminal) as live:
         runs = await _run_approved(
             doors,

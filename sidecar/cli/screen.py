@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, Final
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -13,10 +14,17 @@ from sidecar.kernel.text import clean_text, escape_unprintable
 
 CELL_LENGTH = 300
 """Longest table cell, in characters."""
+PIPE_COLUMNS: Final = 200
+"""Width of what is written to a file or a pipe, in columns, where COLUMNS says nothing else."""
 
 
 class Screen(Console):
     """A console on which colours and cursor moves are ours alone; see printing.py."""
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - rich's own
+        super().__init__(**options)
+        if not self.is_terminal and self._width is None:
+            self.width = PIPE_COLUMNS
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):

@@ -54,3 +54,12 @@ def test_nothing_that_a_terminal_would_obey_is_printed(
     assert (faults(shown), "before" in shown, "after" in shown) == ([], True, True)
     if show is echo_json:
         assert json.loads(shown) == text
+
+
+def test_in_a_pipe_a_line_is_as_wide_as_the_documentation_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for columns, lines in (("", [200, 100]), ("90", [90, 90, 90, 30])):
+        monkeypatch.setenv("COLUMNS", columns)
+        print_on_a_screen("x" * 300)
+        assert [len(line) for line in capsys.readouterr().out.splitlines()] == lines
