@@ -62,6 +62,12 @@ class CheckReport(Struct, frozen=True, kw_only=True):
     story: Story
 
 
+class NothingToJudge(click.ClickException):
+    """There is no session or file to judge, or it could not be judged."""
+
+    exit_code = CheckResult.UNKNOWN
+
+
 @click.command()
 @click.argument("session", default="", metavar="[SESSION|TRANSCRIPT]")
 @click.option("--goal", default="", help="What should be done; else what the agent was asked for last.")
@@ -79,12 +85,16 @@ def check(  # noqa: PLR0913 - one parameter per option
     No host needs Supervisor for it: its own record of the newest session is read, or that of SESSION, or a
     TRANSCRIPT (a file of Claude Code, or of `opencode export`). The project's checks are run now.
 
-    Exit codes: 0 nothing speaks against it, 1 it would have been sent back, 2 not known.
+    Exit codes: 0 nothing speaks against it, 1 it would have been sent back, 2 not known: also
+    where there is nothing to judge.
     """
     if ask:
         refuse_agents()
-    found = _find(session)
-    report = asyncio.run(_checked(found, CheckWish(goal=goal, checks=checks), ask=ask))
+    try:
+        found = _find(session)
+        report = asyncio.run(_checked(found, CheckWish(goal=goal, checks=checks), ask=ask))
+    except (BadInputError, OSError) as error:
+        raise NothingToJudge(in_shell(str(error))) from error
     if as_json:
         echo_json(report)
     else:
@@ -113,9 +123,12 @@ async def _checked(found: RecordedSession, wish: CheckWish, *, ask: bool) -> Che
 
 
 def _find(session: str) -> RecordedSession:
-    """Return the session that is meant. Raises BadInputError."""
-    if Path(session).is_file():
-        return _read_file(Path(session))
+    """Return the session that is meant. Raises BadInputError, OSError."""
+    path = Path(session)
+    if path.is_file():
+        return _read_file(path)
+    if path.suffix or path.name != session:  # no id of a session looks so
+        raise BadInputError(f"{session}: no such file")
     folder = str(Path.cwd().resolve())
     host, _, ident = session.rpartition(":")
     host = HOST_ALIASES.get(host, host)

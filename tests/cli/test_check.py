@@ -14,6 +14,7 @@ from hosts.claude_code.writing import Transcript
 from sidecar.cli.check import check
 from sidecar.cli.demo_agent import BROKEN_SOURCE, REPAIRED_SOURCE, TEST_SOURCE
 from sidecar.platform.paths import user_paths
+from sidecar.systems.supervision.checking import CheckResult
 from support.git_projects import commit_all, repository
 from support.table import often
 
@@ -110,16 +111,21 @@ def test_a_session_is_judged_as_its_stop_would_have_been_and_nothing_is_kept(
     assert not user_paths().state.exists()
 
 
-def test_a_record_of_another_machine_is_refused(tmp_path: Path) -> None:
-    export = tmp_path / "export.json"
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("", ("has recorded a session of {project}", "supervisor check TRANSCRIPT")),
+        ("nothere.jsonl", ("nothere.jsonl: no such file",)),
+        ("gone/s1", ("gone/s1: no such file",)),
+        ("export.json", ("/nowhere is not on this machine",)),
+    ],
+)
+def test_where_nothing_can_be_judged_the_reason_is_told_and_nothing_is_known(
+    project: Path, monkeypatch: pytest.MonkeyPatch, named: str, said: tuple[str, ...]
+) -> None:
     info = {"id": "s", "directory": "/nowhere", "time": {"created": 1, "updated": 1}}
-    export.write_text(json.dumps({"info": info, "messages": []}), encoding="utf-8")
-    done = CliRunner().invoke(check, [str(export)])
-    assert "/nowhere is not on this machine" in str(done.exception)
-
-
-def test_where_no_host_was_it_is_said_what_to_type(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "export.json").write_text(json.dumps({"info": info, "messages": []}), encoding="utf-8")
     monkeypatch.setenv("PATH", str(project))
-    done = CliRunner().invoke(check)
-    assert f"has recorded a session of {project}" in str(done.exception)
-    assert "supervisor check TRANSCRIPT" in str(done.exception)
+    done = CliRunner().invoke(check, [named])
+    assert done.exit_code == CheckResult.UNKNOWN
+    assert all(words.format(project=project) in done.output for words in said), done.output
