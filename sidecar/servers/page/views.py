@@ -30,7 +30,7 @@ from sidecar.systems.supervision.policy.decision_story import (
 from sidecar.systems.supervision.policy.history import Decision, FollowUp, flaky_checks, gate_runs
 from sidecar.systems.supervision.policy.journal import journal_lines, note_lines
 from sidecar.systems.supervision.policy.orders import describe_session
-from sidecar.systems.supervision.policy.sessions import Activity, needs_person, way_on
+from sidecar.systems.supervision.policy.sessions import Activity, answer_way, needs_person, way_on
 
 Parts = Mapping[str, Html]
 """Parts of a page by their ids, in the order in which they are shown."""
@@ -65,7 +65,6 @@ NO_SESSION: Final = (
 NO_STOP: Final = "No agent has stopped yet. A stop is shown here as soon as an agent ends its turn."
 NO_CHECK: Final = "No check has run yet. What would run in a project, and to approve it: supervisor trust"
 FLAKY: Final = "flaky: failed and passed on the same files"
-ANSWER: Final = "Type your answer, and the goal goes on."
 CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
     "What it was asked": ("not known", "asked"),
     "What it said": ("the agent",),
@@ -161,7 +160,7 @@ def _card(session: Session, does: Activity, settings: Settings) -> dict[str, obj
     if needs_person(status, does.state):
         waits = does.state == "waiting"
         word, kind = "waiting for you" if waits else status.value, "needs"
-        then = ANSWER if waits else f"To go on, type: {way_on(session, settings)}"
+        then = answer_way(session) if waits else f"To go on, type: {way_on(session, settings)}"
     elif does.state in ("resting", "closed") and status not in (GoalStatus.CLEARED, GoalStatus.ACTIVE):
         word, kind = f"{status}, {does.state}", tone(status)
     reason = goal.last_reason if goal and status is not GoalStatus.CLEARED else ""

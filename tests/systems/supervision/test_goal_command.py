@@ -159,7 +159,7 @@ WORDS = [
         "resume",
         RESUMABLE_STATUSES,
         GoalStatus.ACTIVE,
-        "goal active again; type a prompt to go on: ",
+        "goal active again (type a prompt to go on): ",
     ),
 ]
 

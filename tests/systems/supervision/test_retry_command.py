@@ -62,7 +62,7 @@ def test_a_greater_budget_makes_an_exhausted_goal_active_again() -> None:
         session(goal=after(16), retry=17),
         CommandReply(
             headline="budget of 17 continuations, 16 used. "
-            "The goal is active again, type a prompt to go on: the parser accepts comments"
+            "The goal is active again (type a prompt to go on): the parser accepts comments"
         ),
     )
 

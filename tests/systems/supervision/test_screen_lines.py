@@ -59,7 +59,7 @@ def _messages() -> Iterator[tuple[str, str, bool]]:
     goal = with_goal(condition=LONG).goal
     assert goal is not None
     yield "goal set", describe_new_goal(with_goal(), goal, Settings(), "Decided by: `pytest -q`.").text, False
-    yield "waiting", waiting_note(LONG), True
+    yield "waiting", waiting_note(LONG, session()), True
     for unsure in (False, True):
         edit = HeldEdit(path="/project/.supervisor/rubric.md", digest="d", summary=LONG, unsure=unsure)
         yield f"held {unsure}", held_edit_message(edit), True

@@ -8,9 +8,17 @@ from msgspec.structs import replace
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
-from sidecar.kernel.session import ProgressSnapshot, Session
+from sidecar.kernel.runs import RUN_HOST
+from sidecar.kernel.session import ProgressSnapshot, Session, SessionKey
 from sidecar.kernel.settings import Settings
-from sidecar.systems.supervision.policy.sessions import reset_after_prompt, take_up_goal, way_on
+from sidecar.systems.supervision.policy.sessions import (
+    GO_ON,
+    answer_way,
+    find_activity,
+    reset_after_prompt,
+    take_up_goal,
+    way_on,
+)
 from support.cases import (
     PYTEST,
     SETTINGS,
@@ -78,6 +86,29 @@ def test_a_prompt_takes_up_a_goal_that_has_a_budget_left_and_else_one_thing_is_t
     assert (spoken.stalls, spoken.streak) == (0, 0)
     assert spoken.goal == (replace(rested, status=GoalStatus.ACTIVE) if goes_on else rested)
     assert (spoken.movement is None) == goes_on
+
+
+RUN_OPTIONS = {
+    "continuations spent": "--max-iterations 33 ",
+    "the settings allow more": "--max-iterations 33 ",
+    "no more is allowed": "--goal GOAL ",
+    "time": "--goal GOAL ",
+    "tokens": "--goal GOAL ",
+    "money": "--goal GOAL ",
+    "impossible": "--goal GOAL ",
+}
+
+
+@over_table("case", STANDINGS)
+def test_a_session_of_a_run_goes_on_by_its_command_whatever_a_host_would_be_typed(case: str) -> None:
+    rested, settings, _, _ = STANDINGS[case]
+    before = session(goal=rested, key=SessionKey(RUN_HOST, "one"))
+    command = f"supervisor run --session one {RUN_OPTIONS.get(case, '')}-- AGENT"
+    assert way_on(before, settings) == (command if rested.status in GO_ON else "")
+    assert answer_way(before) == "To go on, type: supervisor run --session one --extra ANSWER -- AGENT"
+    if case in ("active", "paused", "stalled", "unverified"):
+        closed = find_activity(before, None, None, running=False)
+        assert closed.detail == f"its goal goes on when you type: {command}"
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.PASSED])

@@ -154,7 +154,7 @@ def run_end_after_stop(ruled: StopDecision, now: RunStatus, allowed: int, count:
     if ruled.decision == "continue" and now.status is GoalStatus.ACTIVE:
         if next_agent_number(now) <= allowed:
             return None
-        detail = f"{allowed} of {allowed} iterations; still missing: {now.last_reason}"
+        detail = f"{allowed} of {allowed} iterations, the goal stays active; still missing: {now.last_reason}"
         return run_ended("exhausted", detail, count)
     gone = now.status in (None, GoalStatus.CLEARED)  # whatever the stop was taken for without a goal
     outcome = (now.status or GoalStatus.CLEARED).value if gone or ruled.decision != "rest" else ruled.reason

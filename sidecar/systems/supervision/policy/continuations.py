@@ -33,7 +33,7 @@ from sidecar.kernel.session import (
 )
 from sidecar.kernel.text import clean_line, counted
 from sidecar.kernel.turn import Turn
-from sidecar.systems.supervision.policy.sessions import GO_ON, way_on
+from sidecar.systems.supervision.policy.sessions import GO_ON, answer_way, way_on
 
 
 def settle_continuation(session: Session, turn: Turn, *, continued: bool) -> tuple[Session, bool]:
@@ -245,11 +245,9 @@ def screen_lines(lines: Iterable[str]) -> str:
     return "\n".join(clean_line(line, LINE_LIMIT) for line in lines if line)
 
 
-def waiting_note(question: str) -> str:
+def waiting_note(question: str, session: Session) -> str:
     """Tell the person that the agent waits for them."""
-    return screen_lines(
-        (f"Supervisor: waiting for you: {question}", "Type your answer, and the goal goes on.")
-    )
+    return screen_lines((f"Supervisor: waiting for you: {question}", answer_way(session)))
 
 
 def end_rewound_goal(inquiry: Inquiry) -> tuple[Inquiry, Ruling]:

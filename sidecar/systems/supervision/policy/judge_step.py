@@ -175,7 +175,7 @@ def _accept_verdict(inquiry: Inquiry, case: JudgeCase, verdict: Verdict, at: flo
         case Incomplete():
             return send_agent_back(inquiry, _missing_from_verdict(inquiry, case, verdict), at)
         case Waiting():
-            note = waiting_note(verdict.question) if goal else ""
+            note = waiting_note(verdict.question, inquiry.session) if goal else ""
             return inquiry, Rest(reason=RestReason.WAITING, detail=verdict.question, note=note)
         case Impossible():
             return end_goal(inquiry, GoalStatus.IMPOSSIBLE, verdict.reason)

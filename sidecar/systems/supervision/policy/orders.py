@@ -19,7 +19,7 @@ from sidecar.kernel.orders import Ancestry, Giver, GoalTerms, Order, Origin, Pro
 from sidecar.kernel.session import Session, active_goal, continuation_budget, reached_goal_limit
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import clean_line, counted
-from sidecar.systems.supervision.policy.sessions import way_on
+from sidecar.systems.supervision.policy.sessions import prompt_way, way_on
 
 # --- Description of a session's status ----------------------------------------------------------------------
 
@@ -197,9 +197,8 @@ def _resume_goal(session: Session, settings: Settings) -> CommandOutcome:
     if goal is not None and exhausted and (spent := reached_goal_limit(goal, session, settings)):
         return session, refusal(f"{spent} are spent. To go on, type: {way_on(session, settings)}")
     session = replace(session, stalls=0, streak=0, movement=None)
-    return _change_goal_status(
-        session, settings, RESUMABLE_STATUSES, GoalStatus.ACTIVE, "goal active again; type a prompt to go on"
-    )
+    words = f"goal active again ({prompt_way(session)})"
+    return _change_goal_status(session, settings, RESUMABLE_STATUSES, GoalStatus.ACTIVE, words)
 
 
 PAUSED_WORDS = "goal paused; /supervisor:goal resume goes on"
@@ -268,7 +267,7 @@ def _set_budget(session: Session, settings: Settings, number: int | None) -> Com
         else:
             active = replace(goal, status=GoalStatus.ACTIVE)
             session = replace(session, goal=active, stalls=0, streak=0, movement=None)
-            more = f" The goal is active again, type a prompt to go on: {goal.condition}"
+            more = f" The goal is active again ({prompt_way(session)}): {goal.condition}"
     used = f", {goal.spent.continuations} used" if goal is not None else ""
     total = counted(continuation_budget(session, settings), "continuation")
     return session, CommandReply(headline=f"budget of {total}{used}.{more}")

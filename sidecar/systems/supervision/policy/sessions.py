@@ -22,6 +22,7 @@ from sidecar.kernel.effects import (
 from sidecar.kernel.events import ToolCalled
 from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
 from sidecar.kernel.log import StopJudged
+from sidecar.kernel.runs import RUN_HOST
 from sidecar.kernel.session import (
     MAX_CONTINUATIONS,
     THIS_TURN,
@@ -46,6 +47,10 @@ GO_ON: Final = {
     GoalStatus.PAUSED: "/supervisor:goal resume",
 }
 """What the person types to go on with a goal that is not enforced, while there is a budget for it."""
+RUN_ON: Final = {**dict.fromkeys(GO_ON, ""), GoalStatus.JUDGED: "--goal GOAL --check COMMAND "} | {
+    GoalStatus.IMPOSSIBLE: "--goal GOAL "
+}
+"""The options with which `supervisor run` goes on with such a goal; no host of it takes a prompt."""
 
 TOUCHED_FIELDS = frozenset({"active_since", "ended", "host_process", "project", "revision", "seen_at"})
 """Fields of a session that events change which void no judging."""
@@ -71,12 +76,34 @@ def way_on(session: Session, settings: Settings) -> str:
 
     A spent budget of continuations can be raised, other limits are the goal's.
     """
-    goal = session.goal
-    if goal is None or goal.status not in TAKEN_UP or not reached_goal_limit(goal, session, settings):
-        return GO_ON.get(goal.status, "") if goal is not None else ""
-    more = min(2 * goal.spent.continuations, MAX_CONTINUATIONS)
-    lifts = not reached_goal_limit(goal, replace(session, retry=more), settings)
-    return f"/supervisor:retry {more}" if lifts else "/supervisor:goal and the condition again"
+    goal, run = session.goal, session.key.host == RUN_HOST
+    if goal is None or goal.status not in GO_ON:
+        return ""
+    spent = goal.status in TAKEN_UP and reached_goal_limit(goal, session, settings)
+    if not spent and not (run and goal.status is GoalStatus.EXHAUSTED):
+        return run_command(session, RUN_ON[goal.status]) if run else GO_ON[goal.status]
+    more = min(max(1, 2 * goal.spent.continuations), MAX_CONTINUATIONS)
+    if reached_goal_limit(goal, replace(session, retry=more), settings):
+        return run_command(session, "--goal GOAL ") if run else "/supervisor:goal and the condition again"
+    return run_command(session, f"--max-iterations {more + 1} ") if run else f"/supervisor:retry {more}"
+
+
+def run_command(session: Session, options: str = "") -> str:
+    """Return the command that goes on with a session of `supervisor run`."""
+    return f"supervisor run --session {session.key.id} {options}-- AGENT"
+
+
+def prompt_way(session: Session) -> str:
+    """Say what a person types so that an active goal goes on."""
+    run = session.key.host == RUN_HOST
+    return f"to go on, type: {run_command(session)}" if run else "type a prompt to go on"
+
+
+def answer_way(session: Session) -> str:
+    """Say where a person answers the session's agent."""
+    run = session.key.host == RUN_HOST
+    way = f"To go on, type: {run_command(session, '--extra ANSWER ')}"
+    return way if run else "Type your answer, and the goal goes on."
 
 
 def mark_agent_active(session: Session, at: float) -> Session:
@@ -206,7 +233,9 @@ def find_activity(
     if session.ended or not running:
         left = "left by /clear" if session.ended == CLEARED_BY_USER else ""
         resumable = session.goal is not None and session.goal.status in OPEN_STATUSES
-        back = f"its goal goes on when you resume session {session.key.id} in the host" if resumable else ""
+        way = f"resume session {session.key.id} in the host"
+        way = f"type: {run_command(session)}" if session.key.host == RUN_HOST else way
+        back = f"its goal goes on when you {way}" if resumable else ""
         return Activity(state="closed", since=session.seen_at, detail="; ".join(filter(None, (left, back))))
     if session.active_since is not None:
         return Activity(state="working", since=session.active_since)

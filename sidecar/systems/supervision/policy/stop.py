@@ -77,7 +77,8 @@ def begin_inquiry(inquiry: Inquiry) -> StopStep:
     """Handle the stop itself: skip it at once, or read the turn."""
     reason = next((reason for reason, holds in EARLY_SKIP_RULES if holds(inquiry)), None)
     if reason is RestReason.WAITING:
-        return inquiry, Rest(reason=reason, detail=inquiry.waits, note=waiting_note(inquiry.waits))
+        note = waiting_note(inquiry.waits, inquiry.session)
+        return inquiry, Rest(reason=reason, detail=inquiry.waits, note=note)
     if reason is None:
         return inquiry, ReadTurn()
     return tell_unenforced(inquiry, Rest(reason=reason, detail=inquiry.off))
@@ -294,7 +295,7 @@ def _decide_after_checks(
         why = weighed.legitimate.why
         rule = f"legitimate:{weighed.legitimate.kind}"
         inquiry = replace(inquiry, session=before.session, stage=RULES_STAGE_NAME, rule=rule)
-        rest = Rest(reason=RestReason.WAITING, detail=why, note=waiting_note(why))
+        rest = Rest(reason=RestReason.WAITING, detail=why, note=waiting_note(why, inquiry.session))
         return replace(inquiry, confidence=weighed.confidence), rest
     failures = gate_step.gate_failures(inquiry) if weighed.doubtful else None
     if order is not None and not failures:
