@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +93,25 @@ def test_a_session_is_named_by_the_beginning_of_its_id_and_its_host(
     assert "\n2033-05-18T" in CliRunner().invoke(history, ["abc-c", "--days", "3650", "--csv"]).output
     refused = CliRunner().invoke(explain, ["nobody"])
     assert (refused.exit_code, "no stop of nobody is known" in refused.output) == (1, True)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_exact_id_wins_over_a_beginning_and_several_beginnings_are_named(verb: click.Command) -> None:
+    log = event_log(user_paths().state)
+    for ident in ("mono", "mono2", "mono3"):
+        key = SessionKey("run", ident)
+        stop = StopJudged(decided="achieved", detail=f"of {ident}")
+        log.append(LoggedEvent(at=2e9, system="supervision", session=key, project=f"/{ident}", data=stop))
+
+    def told(session: str) -> str:
+        done = CliRunner().invoke(verb, [session, *(("--by", "project") if verb is stats else ())])
+        return done.output or str(done.exception)
+
+    for exact in ("mono", "run:mono"):
+        assert "is known" not in told(exact)
+        assert not re.search("mono[23]", told(exact))
+    assert "mono2" in told("mono2")
+    assert "mon may mean 3 sessions: run:mono, run:mono2, run:mono3" in told("mon")
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from msgspec import Struct
 
 from sidecar.hosts.shared import HOST_ALIASES
 from sidecar.kernel.effects import RestReason
+from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import NO_RUBRIC, TurnRead
 from sidecar.kernel.goal import Spending, add_spending
 from sidecar.kernel.log import (
@@ -46,26 +47,36 @@ from sidecar.systems.supervision.stop_keeping import SKIPPED_STAGE
 
 PAGE = 1000
 """Events that are read at a time."""
+CANDIDATES_NAMED: Final = 5
+"""Sessions that are named where a beginning of an id fits several."""
 
 
 def read_decisions(
     log: EventLog, *, since: float | None = None, folder: str = "", session: str = ""
 ) -> tuple[Decision, ...]:
-    """Return the decisions of the log, oldest first, those of subagents apart. Raises OSError.
+    """Return the decisions of the log, oldest first, those of subagents apart.
 
-    `folder`: only those of sessions in it, above and below; "" for all. `session`: the beginning of an ID, or
-    of one of a host's (HOST:ID).
+    `folder`: only those of sessions in it, above and below; "" for all. `session`: the ID of one session, or
+    of one of a host's (HOST:ID), or its beginning. Raises OSError, BadInputError where several begin so.
     """
-    host, _, ident = session.rpartition(":")
+    wanted = EventFilter(kinds=DECISION_KINDS, since=None if session else since)
+    events = [one for one in _read_all(log, wanted) if not folder or are_related(folder, one.project)]
+    if session:
+        meant = _meant_session(session, {_session_of(one) for one in events})
+        events = [one for one in events if _session_of(one) == meant and one.at >= (since or 0)]
+    return find_decisions(events)
+
+
+def _meant_session(named: str, known: Collection[SessionKey]) -> SessionKey | None:
+    """Return the known session with this id, else the one whose id begins so; None where there is none."""
+    host, _, ident = named.rpartition(":")
     host = HOST_ALIASES.get(host, host)
-    wanted = EventFilter(kinds=DECISION_KINDS, since=since)
-    return find_decisions(
-        event
-        for event in _read_all(log, wanted)
-        if (key := _session_of(event)).id.startswith(ident)
-        and host in ("", key.host)
-        and (not folder or are_related(folder, event.project))
-    )
+    begun = [key for key in known if host in ("", key.host) and key.id.startswith(ident)]
+    meant = [key for key in begun if key.id == ident] or begun
+    if len(meant) > 1:
+        some = sorted(f"{key.host}:{key.id}" for key in meant)[:CANDIDATES_NAMED]
+        raise BadInputError(f"{named} may mean {len(meant)} sessions: {', '.join(some)}. Name one of them")
+    return meant[0] if meant else None
 
 
 def find_decisions(events: Iterable[LoggedEvent]) -> tuple[Decision, ...]:
