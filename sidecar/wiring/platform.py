@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from sidecar.evidence.gates.approvals import TRUST_FILE, InstructionRegistry, TrustFile
 from sidecar.evidence.ports import (
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from sidecar.evidence.code_host import CodeHost
 
 T = TypeVar("T")
+RUBRICS_FOLDER: Final = "rubrics"
+"""Where it is kept which rubrics are in force, in the state folder."""
 
 
 def build_steering(state: Path, incidents: Incidents | None) -> SteeringFiles:
@@ -152,7 +154,7 @@ def build_instructions(
 
 def build_rubrics(state: Path, incidents: Incidents) -> RubricFiles:
     """Build the store of rubrics in force, which holds agents' edits. `state`: the user's state folder."""
-    return RubricFiles(_default_rubric(), os.environ, state / "rubrics", incidents)
+    return RubricFiles(_default_rubric(), os.environ, state / RUBRICS_FOLDER, incidents)
 
 
 def build_guides() -> GuideFiles:
