@@ -120,6 +120,8 @@ class RunTerminalView(RunView):
         most = f"at most {what.most} iterations{minutes}"
         self._print(f"[bold]session {what.session}{goes_on}[/] ({most})")
         self._print(f"  goal: {_escape_line(what.goal)}")
+        if what.decides:
+            self._print(f"  {_escape_line(in_shell(what.decides), REASON_LENGTH)}")
         if self._live:
             self._live.start()
 
@@ -161,7 +163,7 @@ def _plain_line(what: RunProgressEvent, mark: str) -> str:
             how = what.trouble or f"exit code {what.exit_code}"
             return f"  [red]hook {what.name}: {_escape_line(how)}: {_escape_line(what.command)}[/]"
         case RunWarning():
-            return f"  [yellow]{_escape_line(what.text)}[/]"
+            return f"  [yellow]{_escape_line(what.text, REASON_LENGTH)}[/]"
         case _:
             return ""
 

@@ -118,7 +118,7 @@ class CheckRun(Struct, frozen=True, kw_only=True):
 class RunStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="session"):
     """The run begins or continues. `minutes`: what is left of the agents' time, 0 where not told.
 
-    `jobs`: see RunRequest.
+    `jobs`: see RunRequest. `decides`: what decides a new goal, in a sentence.
     """
 
     session: str
@@ -128,6 +128,7 @@ class RunStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="sess
     resumed: bool
     minutes: int = 0
     jobs: int = 0
+    decides: str = ""
 
 
 class IterationStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="iteration"):

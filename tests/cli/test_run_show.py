@@ -67,7 +67,12 @@ def test_a_story_obeys_nothing_that_is_written_in_it(terminal: bool) -> None:  #
 def test_a_story_says_where_the_run_stands() -> None:
     output = io.StringIO()
     with closing(RunTerminalView(Console(file=output, width=100), lambda: NOON)) as story:
-        story.tell(RunStarted(session="demo", project="/shop", goal="all tests pass", most=3, resumed=True))
+        story.tell(
+            RunStarted(
+                session="demo", project="/shop", goal="all tests pass", most=3, resumed=True,
+                decides="Decided by: `make`.",
+            )
+        )  # fmt: skip
         story.tell(IterationStarted(iteration=2, most=3, task="write the lexer"))
         story.tell(AgentPrinted(iteration=2, text="[Bash] make"))
         story.tell(
@@ -83,6 +88,7 @@ def test_a_story_says_where_the_run_stands() -> None:
     assert output.getvalue().splitlines() == [
         "12:00:00 session demo goes on (at most 3 iterations)",
         "12:00:00   goal: all tests pass",
+        "12:00:00   Decided by: `make`.",
         "12:00:00 iteration 2/3: write the lexer",
         "12:00:00   │ [Bash] make",
         "12:00:00   agent (2 s, 1,200 tokens, 0.50 cents)",

@@ -146,10 +146,12 @@ class AgentLoop:
             orders = policy.opening_orders(asked, before)
         except CommandRefusal as refusal:
             raise BadInputError(str(refusal)) from refusal
+        decides = ""
         for order in orders:
             reply = await overseer.order(order)
             if reply.refused:
                 raise BadInputError(reply.headline)
+            decides = reply.details[0] if reply.work else decides
         await overseer.begin()
         now = await overseer.look(judge=True)
         self._allowed = policy.agent_limit(asked, now)
@@ -163,9 +165,10 @@ class AgentLoop:
                 resumed=not policy.sets_new_goal(asked, before),
                 minutes=round(now.seconds_left / 60),
                 jobs=asked.jobs,
+                decides=decides,
             )
         )
-        if warning := policy.judge_warning(now):
+        if warning := policy.judge_warning(now, decides):
             self._crew.tell(RunWarning(text=warning))
 
     async def _work(self) -> RunFinished:

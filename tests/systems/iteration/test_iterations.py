@@ -54,6 +54,7 @@ async def test_a_fresh_agent_is_started_with_what_the_judge_missed_until_the_goa
     assert "the lexer drops them" in second.feedback
     goal = fakes.goal(KEY)
     assert (goal.status, goal.spent.continuations) == (GoalStatus.ACHIEVED, 1)
+    assert scene.all(RunStarted)[0].decides.startswith("`make` must pass; ")
     assert [type(each) for each in scene.told if not isinstance(each, HookRan)] == [
         RunStarted,
         *(IterationStarted, AgentPrinted, AgentEnded, IterationJudged),

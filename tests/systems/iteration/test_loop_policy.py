@@ -128,6 +128,7 @@ def test_what_cannot_begin_is_refused_with_what_to_do(
         opening_orders(asked(**wish), status)
 
 
+SAID = "Decided by: `make`."
 SPEC = "spec.md is built and its tasks are done"
 
 
@@ -138,15 +139,16 @@ def test_a_greater_number_of_iterations_lets_an_exhausted_goal_go_on() -> None:
 
 @pytest.mark.proves("runs and the journal")
 @over_table(
-    ("condition", "checks", "no_judge", "warned"),
+    ("condition", "checks", "no_judge", "warned", "decides"),
     [
-        ("the parser accepts comments", (), "no key", True),
-        ("the parser accepts comments", ("make",), "no key", True),
-        ("the parser accepts comments", (), "", False),
-        ("all checks pass", ("make",), "no key", False),
-        ("all checks pass", (), "no key", True),
-        (SPEC, ("make",), "no key", False),
-        (SPEC, (), "no key", True),
+        ("the parser accepts comments", (), "no key", True, SAID),
+        ("the parser accepts comments", ("make",), "no key", True, SAID),
+        ("the parser accepts comments", (), "", False, SAID),
+        ("all checks pass", ("make",), "no key", False, ""),
+        ("all checks pass", (), "no key", True, ""),
+        ("all checks pass", (), "no key", False, SAID),
+        (SPEC, ("make",), "no key", False, ""),
+        (SPEC, (), "no key", True, SAID),
     ],
 )
 def test_a_run_that_nobody_could_judge_says_so_before_it_starts(
@@ -154,9 +156,10 @@ def test_a_run_that_nobody_could_judge_says_so_before_it_starts(
     checks: tuple[str, ...],
     no_judge: str,
     warned: bool,  # noqa: FBT001 - a cell
+    decides: str,
 ) -> None:
     now = replace(KNOWN, condition=condition, checks=checks, tasks_alone=condition == SPEC, no_judge=no_judge)
-    told = judge_warning(now)
+    told = judge_warning(now, decides)
     assert bool(told) is warned
     assert not warned or all(way in told for way in (no_judge, "docs/models.md", "--check", "--spec"))
 

@@ -112,10 +112,13 @@ CONTINUABLE_STATUSES: Final = frozenset(
 """Statuses in which the same goal, typed again, continues; after any other it is set anew."""
 
 
-def judge_warning(now: RunStatus) -> str:
-    """Return what a run without a judge is told before its first agent; "" where nobody has to be asked."""
-    alone = now.tasks_alone or named_checks(now.condition, checks=now.checks).alone
-    checks_decide = now.checks and alone
+def judge_warning(now: RunStatus, decides: str = "") -> str:
+    """Return what a run without a judge is told before its first agent; "" where nobody has to be asked.
+
+    `decides`: what was answered to the goal. Where checks alone may decide it, that says whether one does.
+    """
+    alone = named_checks(now.condition, checks=now.checks).alone
+    checks_decide = (alone and decides) or (now.checks and (alone or now.tasks_alone))
     if not now.no_judge or checks_decide:
         return ""
     return (
