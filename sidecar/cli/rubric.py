@@ -63,7 +63,7 @@ def show(folder: str, *, as_json: bool) -> None:
     )
     if counts.held is None and not same:
         origin = escape_unprintable(saved.origin)
-        echo(f"What is saved now is another one, {origin}: the next stop looks at it.")
+        echo(f"In force from the next stop, unless an agent wrote what is saved now: {origin}")
 
 
 @rubric.command(short_help="Compare a rubric with the default.")

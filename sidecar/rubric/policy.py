@@ -129,9 +129,9 @@ def rubric_change_message(rubric: Rubric) -> str:
 def describe_rubric(rubric: Rubric, project: str) -> tuple[str, ...]:
     """Describe in lines what is in force and why, which files were passed over, and what is held."""
     counts = ", ".join(counted(len(found), kind) for kind, found in _criteria_by_kind(rubric).items())
-    lines = [
-        f"rubric in force: {clean_line(rubric.origin)} ({_explain_origin(rubric.origin, project)}; {counts})"
-    ]
+    earlier = any(line.startswith(f"{rubric.origin}: ") for line in rubric.rejected)
+    why = _explain_origin(rubric.origin, project) + ", as it was before it was broken" * earlier
+    lines = [f"rubric in force: {clean_line(rubric.origin)} ({why}; {counts})"]
     if rubric.rejected:
         lines.append(f"passed over: {clean_line('; '.join(rubric.rejected))}")
     if held := rubric.held:
@@ -143,8 +143,8 @@ def _explain_origin(origin: str, project: str) -> str:
     if project and any(origin == f"{project.rstrip('/')}/{place}" for place in PROJECT_RUBRIC_PATHS):
         return "the project's own"
     if origin.endswith("/supervisor/rubric.md"):
-        return "yours; the project has none that serves"
-    return "the default; neither project nor user has one that serves"
+        return "yours; the project has none in force"
+    return "the default; neither project nor user has one in force"
 
 
 # --- Messages at once when a rubric or a configuration file was saved ---------------------------------------

@@ -124,9 +124,9 @@ def test_an_agents_shell_makes_none(
 def test_one_that_was_just_made_is_shown_to_wait_for_the_next_stop(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    waits = f"What is saved now is another one, {place}: the next stop looks at it.\n"
+    waits = f"In force from the next stop, unless an agent wrote what is saved now: {place}\n"
     assert typed("rubric", "show") == 0
-    assert "saved since" not in capsys.readouterr().out
+    assert "In force from" not in capsys.readouterr().out
     assert typed("rubric", "init") == 0
     assert typed("rubric", "show") == 0
     assert capsys.readouterr().out.endswith(f"Nothing is held.\n{waits}")

@@ -61,15 +61,21 @@ def test_a_held_edit_is_told_with_what_to_type() -> None:
     ("origin", "why"),
     [
         ("/p/.supervisor/rubric.md", "the project's own"),
-        ("/home/u/.config/supervisor/rubric.md", "yours; the project has none that serves"),
-        ("/opt/plugin/rubric/rubric.md", "the default; neither project nor user has one that serves"),
-        ("/pp/.supervisor/rubric.md", "the default; neither project nor user has one that serves"),
+        ("/home/u/.config/supervisor/rubric.md", "yours; the project has none in force"),
+        ("/opt/plugin/rubric/rubric.md", "the default; neither project nor user has one in force"),
+        ("/pp/.supervisor/rubric.md", "the default; neither project nor user has one in force"),
     ],
 )
 def test_a_description_says_which_file_is_in_force_and_why(origin: str, why: str) -> None:
     first, second = describe_rubric(replace(RUBRIC, origin=origin), "/p/")
     assert first == (f"rubric in force: {origin} ({why}; 1 pattern, 1 antipattern, 0 legitimate stops)")
     assert second == "Nothing is held."
+
+
+def test_a_file_that_was_broken_while_in_force_is_described_as_it_was_before() -> None:
+    own = "/p/.supervisor/rubric.md"
+    first = describe_rubric(replace(RUBRIC, origin=own, rejected=(f"{own}: no",)), "/p")[0]
+    assert first.startswith(f"rubric in force: {own} (the project's own, as it was before it was broken; ")
 
 
 def test_a_description_says_what_was_passed_over_and_what_is_held() -> None:
