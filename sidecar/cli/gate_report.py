@@ -65,12 +65,13 @@ def report_listed_gates(
 def report_gate_runs(
     project: str, catalog: AvailableGates, tree: str, runs: Sequence[GateRun]
 ) -> GatesReport:
-    """The report of the gates that ran."""
+    """The report of the gates that ran; `approved` is what is stored, whatever `--yes` let run."""
+    approved = {gate.id for gate in catalog.gates if gate.approved}
     return GatesReport(
         project=project,
         tree=tree,
         exit_code=gates_exit_code(runs),
-        gates=tuple(map(_gate_line, runs)),
+        gates=tuple(_gate_line(run) | {"approved": run.gate.id in approved} for run in runs),
         problems=catalog.problems,
     )
 
@@ -175,7 +176,12 @@ def runs_table(runs: Sequence[GateRun]) -> Table:
 
 
 def _why(run: GateRun) -> str:
-    """The first failure, or the reason; where neither is known, how the output ends."""
+    """The first failure, or the reason; where neither is known, how the output ends.
+
+    How to approve a check is said once, below the table.
+    """
+    if run.outcome is Outcome.NOT_APPROVED:
+        return "it was changed since you approved it" if run.gate.changed else ""
     if known := next(filter(None, (*run.failures, in_shell(run.reason))), ""):
         return known
     if run.outcome is Outcome.PASSED:

@@ -92,7 +92,7 @@ def gates(  # noqa: PLR0913 - one parameter per option
 async def show_gates(doors: GateServices, wish: GatesOptions) -> int:
     """Print which gates apply and why; return the exit code."""
     catalog = await doors.catalog.list(wish.project, os.environ)
-    chosen = _selected_gates(catalog, wish)
+    chosen = select_gates(catalog, wish.only)
     environments = {gate.id: await _environment_of(gate, wish.project) for gate in chosen}
     if wish.as_json:
         echo_json(report_listed_gates(wish.project, catalog, chosen, environments))

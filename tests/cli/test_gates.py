@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -148,9 +149,11 @@ def test_what_is_not_approved_does_not_run_and_says_what_to_type(
     table = Table(tmp_path, ended(TESTS, PASSED), ended(strange, PASSED))
     assert table.runs() == 2
     assert [gate.id for gate in table.runner.asked] == ["tests"]
-    assert "supervisor trust" in capsys.readouterr().out
-    assert table.runs(unapproved=True) == 0
+    assert capsys.readouterr().out.count("supervisor trust") == 1
+    assert table.runs(unapproved=True, as_json=True) == 0
     assert [gate.id for gate in table.runner.asked] == ["tests", "lint"]
+    assert table.shows(unapproved=True, as_json=True) == 0
+    assert re.findall(r'"approved": (\w+)', capsys.readouterr().out) == ["true", "false"] * 2
     assert not table.doors.trust.approved("/code/shop", strange)
     assert list(tmp_path.iterdir()) == []
 
