@@ -25,6 +25,7 @@ from sidecar.cli.doctor_checks import (
     HostFindings,
     error_finding,
     ok_finding,
+    problem_finding,
     warning_finding,
 )
 from sidecar.cli.link import call_sidecar, greet_sidecar
@@ -50,12 +51,17 @@ from sidecar.systems.supervision.policy.orders import switch_on_command
 
 
 @click.command()
-@click.option("--no-probe", is_flag=True, help="Start no host for a real hook call, and ask no judge.")
+@click.option(
+    "--no-probe",
+    is_flag=True,
+    help="Neither start a host for a real hook call nor ask the judge a question, which costs some tokens.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for a report of a fault.")
 def doctor(*, no_probe: bool, as_json: bool) -> None:
     """Check runtime, sidecar, plugin, host, hooks, tools, rubric and judge.
 
-    Exit codes: 0 no error (there may be warnings), 1 an error.
+    The judge is asked about a goal that plainly holds; without a verdict that is an error where judge.backend
+    names it, else a warning. Exit codes: 0 no error (there may be warnings), 1 an error.
     """
     report = _FindingsReport(quiet=as_json)
     code = asyncio.run(_run_checks(report, probe=not no_probe))
@@ -78,8 +84,8 @@ class DoctorReport(Struct, frozen=True, kw_only=True):
 async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
     """Run all checks in turn; return 1 where one found an error, else 0.
 
-    The tools are checked only where the sidecar works, since they need it. Probes come last, and only where
-    all else works: without our hooks, the host would send the probe to its model.
+    The tools are checked only where the sidecar works, since they need it. A host is probed only where all
+    else works: without our hooks, it would send the probe to its model. A judge needs no host.
     """
     broken: list[bool] = []
     for check in (_check_runtime, check_git, check_state, _check_sidecar, _check_sidecar_report):
@@ -91,13 +97,14 @@ async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
         if broken[-1] and check not in (_check_runtime, check_git):
             break  # what follows would fail for the same reason
     hosts = await examine_hosts()
-    begun = not any(broken)
+    begun, configured = not any(broken), not broken[-1]
     broken += [report.add(host.lines) for host in hosts]
     broken += [report.add((await host.tools(),)) for host in hosts if begun and host.tools]
     if probe and not any(broken):
         broken += [report.add((await host.probe(),)) for host in hosts if host.probe]
-    if probe and begun and (answered := await probe_judge(build_judge(plugin_root() / "rubric", os.environ))):
-        report.add((answered,))
+    judge = build_judge(plugin_root() / "rubric", os.environ)
+    if probe and configured and (answered := await probe_judge(judge)):
+        broken.append(report.add((answered,)))
     return int(any(broken))
 
 
@@ -152,8 +159,8 @@ PROBE_CASE = JudgeCase(
 """A case that a judge can answer at once."""
 JUDGE_REMEDIES = {
     "claude-cli": "claude -p hello",
-    "anthropic": "supervisor doctor, once judge.anthropic is mended in config.toml",
-    "openai": "supervisor doctor, once judge.openai is mended in config.toml",
+    "anthropic": "supervisor config edit",
+    "openai": "supervisor config edit",
 }
 """What to type where a backend gives no verdict."""
 STYLES = {FindingLevel.OK: "green", FindingLevel.WARNING: "yellow", FindingLevel.ERROR: "red"}
@@ -246,7 +253,10 @@ def _check_judge() -> DoctorFinding:
 
 
 async def probe_judge(judge: Judge) -> DoctorFinding | None:
-    """Ask the judge about a goal that plainly holds, for some tokens; None where no backend is chosen."""
+    """Ask the judge about a goal that plainly holds, for some tokens; None where no backend is chosen.
+
+    No verdict is an error where the settings name the backend, else a warning.
+    """
     settings, _ = ConfigurationFile(os.environ, CommandLineFiles()).load()
     chosen = judge.chosen(os.environ, settings)
     if not chosen.backend:
@@ -256,9 +266,8 @@ async def probe_judge(judge: Judge) -> DoctorFinding | None:
         verdict = type(told.judgement.verdict).__name__.lower()
         return ok_finding(f"the judge answers: {verdict}, {told.judgement.tokens} tokens")
     remedy = JUDGE_REMEDIES.get(chosen.backend, "less docs/models.md")
-    return warning_finding(
-        f"the judge {chosen.backend} gives no verdict, rules and checks decide alone: {told.reason}", remedy
-    )
+    said = f"the judge {chosen.backend} gives no verdict, rules and checks decide alone: {told.reason}"
+    return problem_finding(said, remedy, needed=settings.judge.backend == chosen.backend)
 
 
 async def examine_hosts() -> list[HostFindings]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import socket
 import sys
 from pathlib import Path
 
@@ -215,6 +216,29 @@ async def test_the_judge_is_asked_and_a_backend_that_gives_no_verdict_is_a_warni
     assert refused is not None
     assert refused.level is FindingLevel.WARNING
     assert refused.what.endswith("the key was refused (401)")
+
+
+async def test_a_named_judge_that_is_not_reached_is_an_error_also_where_no_host_is_installed(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        place = f"127.0.0.1:{closed.getsockname()[1]}"
+    settings = here.home / ".config" / "supervisor" / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    service = f'[judge.openai]\nendpoint = "http://{place}/v1"\nmodel = "m"\n'
+    settings.write_text(f'[judge]\nbackend = "openai"\n{service}', encoding="utf-8")
+
+    async def fine() -> list[DoctorFinding]:
+        return []
+
+    for check in ("_check_sidecar", "_check_sidecar_report"):
+        monkeypatch.setattr(doctor, check, fine)
+    report = doctor._FindingsReport(quiet=True)  # noqa: SLF001 - all checks together
+    assert await doctor._run_checks(report, probe=True) == 1  # noqa: SLF001 - the same
+    assert report.findings[0].what.startswith("no runtime is recorded")
+    last = report.findings[-1]
+    assert (last.level, place in last.what) == (FindingLevel.ERROR, True)
+    assert last.remedy.endswith("supervisor config edit")
 
 
 # --- OpenCode -----------------------------------------------------------------------------------------------
