@@ -67,8 +67,7 @@ def _print_report(report: SessionReport) -> None:
         console.print(Text(task.text, style=task.style), soft_wrap=True)
     if report.off:
         console.print(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}", markup=False)
-    if report.spending.calls:
-        console.print(spending_line(report.spending), markup=False)
+    console.print(spending_line(report.spending), markup=False)
     if report.story:
         console.print(_decisions_table(report.story))
     if others := other_sessions(report):

@@ -336,7 +336,7 @@ class RunCodec:
             case RunBegunEvent():
                 return PromptSubmitted(**about, prompt_id="", human=True)
             case RunTypedEvent():
-                return CommandTyped(**about, order=event.order, prompt_id="")
+                return CommandTyped(**about, order=event.order, prompt_id="", origin="supervisor run")
             case RunEndedEvent():
                 return SessionEnded(**about, reason=event.why)
             case RunStoppedEvent():

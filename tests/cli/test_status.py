@@ -65,6 +65,15 @@ def test_a_judged_goal_ends_in_a_code_of_its_own_unless_that_is_enough(
     assert ended.value.code == ends
 
 
+def test_what_judging_cost_today_is_shown_though_no_model_was_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sidecar.cli.status.call_sidecar", lambda *_: SessionReport())
+    with pytest.raises(SystemExit):
+        run_command(["status"])
+    assert "Judging today (UTC): 0 calls, 0 tokens, 0.0 cents\n" in capsys.readouterr().out
+
+
 def summary(ident: str, doing: str = "resting", **fields: str) -> SessionSummary:
     usual = {"host": "claude-code", "project": "/p", "status": "none", "condition": ""}
     return SessionSummary(session=ident, doing=doing, exit_code=3, since=0.0, **(usual | fields))

@@ -108,7 +108,7 @@ def test_a_session_of_a_run_goes_on_by_its_command_whatever_a_host_would_be_type
     assert answer_way(before) == "To go on, type: supervisor run --session one --extra ANSWER -- AGENT"
     if case in ("active", "paused", "stalled", "unverified"):
         closed = find_activity(before, None, None, running=False)
-        assert closed.detail == f"its goal goes on when you type: {command}"
+        assert closed.detail == f"its goal goes on when you type `{command}`"
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.PASSED])

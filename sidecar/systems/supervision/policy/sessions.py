@@ -234,7 +234,7 @@ def find_activity(
         left = "left by /clear" if session.ended == CLEARED_BY_USER else ""
         resumable = session.goal is not None and session.goal.status in OPEN_STATUSES
         way = f"resume session {session.key.id} in the host"
-        way = f"type: {run_command(session)}" if session.key.host == RUN_HOST else way
+        way = f"type `{run_command(session)}`" if session.key.host == RUN_HOST else way
         back = f"its goal goes on when you {way}" if resumable else ""
         return Activity(state="closed", since=session.seen_at, detail="; ".join(filter(None, (left, back))))
     if session.active_since is not None:

@@ -48,6 +48,7 @@ def test_events_of_a_run_are_those_of_a_host() -> None:
         assert isinstance(kind, PromptSubmitted | CommandTyped | AgentStopped | SessionEnded)
         assert (kind.key, kind.project, kind.host_pid) == (SessionKey("run", "demo"), "/shop", 0)
         assert dict(kind.environment) == {"PATH": "/bin", "PWD": "/shop"}
+    assert [kind.origin for kind in kinds if isinstance(kind, CommandTyped)] == ["supervisor run"]
 
 
 @pytest.mark.parametrize("arrived", ["", "abc123"])
