@@ -281,13 +281,16 @@ async def test_what_needs_a_person_comes_first_and_says_what_to_type(fakes: Fake
     for number in range(SESSIONS_SHOWN):
         key = SessionKey("claude-code", f"s{number}")
         fakes.store.save(session(key=key, goal=goal("it is new", status=GoalStatus.ACHIEVED), seen_at=1.0))
+    run = session(key=SessionKey("run", "one"), goal=goal(status=GoalStatus.STALLED), seen_at=-1.0)
+    fakes.store.save(run)
+    judged(fakes, "stalled", key=run.key, detail="x")
     edit = HeldEdit(path="rubric.md", digest="d", summary=EVIL)
     doubtful = HeldEdit(path="config.toml", digest="d", summary="it may be the user's own", unsure=True)
     fakes.steering.held = lambda _: (edit, doubtful)  # type: ignore[assignment, method-assign] # one waits
     needs, _, sessions = (await browser.get("")).body.partition("<h2>Sessions (")
-    assert "Needs you (4)" in needs
+    assert "Needs you (5)" in needs
     shown = ("what may help the agent", "To go on, type: a prompt", "Type your answer", "/supervisor:accept")
-    assert [one for one in shown if one not in needs] == []
+    assert [one for one in (*shown, "supervisor run --session one -- AGENT") if one not in needs] == []
     assert [word for word in ("stalled", "exhausted", "waiting for you") if word not in needs] == []
     assert ("goal 3" in needs, "goal 3" in sessions, "it is new" in needs, "<script>" in needs) == (
         False,
