@@ -2,7 +2,7 @@
 
 The structure alone raises one: open to-dos, a last command that failed, a message that ends in a colon. So
 does wording, for a language with a file in `data/wording`. Whether the stop waits for the user is told from
-its structure too: it ends in a question, a call was blocked from outside, or nothing was changed.
+its structure too: it ends in a question, a call was blocked from outside, or calls changed nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def find_unread_wait(look: TurnFacts) -> LegitimateStop | None:
     """Return the sign that the agent may wait for the user: never certain, none where nobody saw the turn."""
     if not look.turn.readable:
         return None
-    if not (look.blocked or look.given_up) and "?" not in look.message.end:
+    tried = look.turn.calls and not look.worked
+    if not (tried or look.blocked or look.given_up or "?" in look.message.end):
         return None
     return LegitimateStop(kind=UNREAD, why="it may wait for the user, in a language not read", certain=False)
 

@@ -54,7 +54,7 @@ WAITS: tuple[tuple[bool, str, tuple[ToolCall, ...]], ...] = (
     (True, "Welche Variante soll es sein?", EDITED),
     (True, "需要数据库密码？", EDITED),
     (True, "Der Upload endet mit 403.", (edited(), ran("twine upload x", 1, output="403 Forbidden"))),
-    (False, "Das geht so nicht.", (ran("pytest", 1),)),
+    (True, "Das geht so nicht.", (ran("pytest", 1),)),
     (False, "Fertig.", ()),
     (True, "Das wird so nichts.", (edited("a.py"), ran("pytest", 1), ran("git checkout a.py"))),
     (False, "Die Kommentare sind eingebaut.", FAILED),

@@ -298,7 +298,7 @@ def _decide_after_checks(
         rest = Rest(reason=RestReason.WAITING, detail=why, note=waiting_note(why, inquiry.session))
         return replace(inquiry, confidence=weighed.confidence), rest
     failures = gate_step.gate_failures(inquiry) if weighed.doubtful else None
-    if order is not None and not failures:
+    if order is not None and not (failures or (weighed.doubtful and weighed.unread)):
         return _set_checks_confidence(inquiry, order)
     if failures:
         session = replace(before.session, goal=gate_step.goal_with_red(goal, inquiry.runs))
