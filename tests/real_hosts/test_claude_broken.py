@@ -6,6 +6,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from real_hosts.host import Host
 from real_hosts.supervised import AGENT, Supervised, supervised
 from support.model_script import ReplyRule, reply_with_text
 from support.model_server import ScriptedModel
+from support.older_code import greeted, older_supervisor
 
 pytestmark = pytest.mark.proves("Claude Code")
 
@@ -47,6 +49,23 @@ def test_a_sidecar_that_was_killed_is_started_again_and_the_next_stop_is_judged(
     under.ask(GOAL, "--resume", "6b1a2f0e-9c62-4c54-a8f4-2c4f5a1d7f11")
     assert len(under.continuations()) == 1
     assert under.report().status == "exhausted"
+
+
+def test_after_an_upgrade_a_command_replaces_the_older_sidecar_and_the_session_goes_on(
+    under: Supervised, tmp_path: Path
+) -> None:
+    runtime, session = under.state / "runtime", "6b1a2f0e-9c62-4c54-a8f4-2c4f5a1d7f12"
+    newest = runtime.read_text("utf-8")
+    runtime.write_text(f"{older_supervisor(tmp_path / 'clone')}\n", "utf-8")
+    under.ask("/supervisor:retry 1", "--session-id", session)
+    older = greeted(under.state)
+    runtime.write_text(newest, "utf-8")
+    assert under.report().status == "none"
+    newer = greeted(under.state)
+    assert (newer.version, newer.pid != older.pid, newer.code != older.code) == (older.version, True, True)
+    under.ask(GOAL, "--resume", session)
+    assert (len(under.continuations()), under.report().status) == (1, "exhausted")  # the budget of then
+    assert greeted(under.state).pid == newer.pid
 
 
 @pytest.mark.long

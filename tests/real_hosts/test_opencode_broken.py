@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -13,6 +14,7 @@ from real_hosts.opencode_host import OpenCode
 from real_hosts.opencode_supervised import AGENT, SUPERVISOR, Supervised, supervised
 from support.model_script import ReplyRule, reply_with_text
 from support.model_server import ScriptedModel
+from support.older_code import greeted, older_supervisor
 
 pytestmark = pytest.mark.proves("OpenCode")
 
@@ -46,3 +48,23 @@ def test_a_sidecar_that_was_killed_is_started_again_and_the_next_stop_is_judged(
     under.command("goal", GOAL, "--continue")
     assert len(under.continuations()) == 1
     assert under.report().status == "exhausted"
+
+
+def test_after_an_upgrade_a_command_replaces_the_older_sidecar_and_the_session_goes_on(
+    under: Supervised, tmp_path: Path
+) -> None:
+    runtime, plugin = under.state / "runtime", under.host.config / "plugin" / "supervisor.js"
+    newest = {path: path.read_text("utf-8") for path in (runtime, plugin)}
+    program = str(older_supervisor(tmp_path / "clone"))
+    for path, text in newest.items():
+        path.write_text(text.replace(str(SUPERVISOR), program), "utf-8")
+    under.command("retry", "1")
+    older = greeted(under.state)
+    for path, text in newest.items():
+        path.write_text(text, "utf-8")
+    assert under.report().status == "none"
+    newer = greeted(under.state)
+    assert (newer.version, newer.pid != older.pid, newer.code != older.code) == (older.version, True, True)
+    under.command("goal", GOAL, "--continue")
+    assert (len(under.continuations()), under.report().status) == (1, "exhausted")  # the budget of then
+    assert greeted(under.state).pid == newer.pid
