@@ -15,8 +15,11 @@ import pytest
 
 from support.bounds import bounded
 
-FOREIGN_PREFIXES = ("ANTHROPIC_", "CLAUDE", "GIT_", "LITELLM_", "OPENAI_", "OPENCODE", "SUPERVISOR_", "XDG_")
-"""Variables of hosts, models, git and desktops. A test that wants one sets it."""
+FOREIGN_PREFIXES = (
+    *("ANTHROPIC_", "CLAUDE", "GIT_", "LITELLM_", "OPENAI_", "OPENCODE", "SUPERVISOR_", "XDG_"),
+    "COLUMNS",  # pytest-xdist sets it for its workers
+)
+"""Variables of hosts, models, git, desktops and terminals. A test that wants one sets it."""
 
 TESTS = Path(__file__).parent
 PROCESS_FIXTURES = frozenset({"stage", "home", "own_home", "editor", "listener"})
