@@ -235,8 +235,9 @@ class TestFailures:
         claude.program.write_bytes(b"\x7fELF no program")
         assert (await failure(claude)).startswith("claude could not be started: ")
 
-    async def test_a_host_that_is_too_slow_is_told(self, claude: FakeClaude) -> None:
-        claude.says(FIT)
+    async def test_a_host_that_is_too_slow_is_told(self, claude: FakeClaude, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "wire")
+        claude.holds(tmp_path / "wire")
         assert await ask(claude, 0) == JudgeFailed(
             "the judge did not answer within 0 s", backend="claude-cli", cents=None, calls=1
         )
