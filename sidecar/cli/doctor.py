@@ -85,7 +85,7 @@ async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
     """Run all checks in turn; return 1 where one found an error, else 0.
 
     The tools are checked only where the sidecar works, since they need it. A host is probed only where all
-    else works: without our hooks, it would send the probe to its model. A judge needs no host.
+    else works: without our hooks, it would send the probe to its model. A service needs no host.
     """
     broken: list[bool] = []
     for check in (_check_runtime, check_git, check_state, _check_sidecar, _check_sidecar_report):
@@ -103,7 +103,9 @@ async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
     if probe and not any(broken):
         broken += [report.add((await host.probe(),)) for host in hosts if host.probe]
     judge = build_judge(plugin_root() / "rubric", os.environ)
-    if probe and configured and (answered := await probe_judge(judge)):
+    settings, _ = ConfigurationFile(os.environ, CommandLineFiles()).load()
+    asked = probe and configured and (begun or settings.judge.backend in ("anthropic", "openai"))
+    if asked and (answered := await probe_judge(judge)):
         broken.append(report.add((answered,)))
     return int(any(broken))
 
