@@ -20,7 +20,6 @@ from sidecar.platform.state import Incidents
 from sidecar.systems.supervision.checking import CheckResult
 from sidecar.wiring.platform import build_rubrics
 from support.git_projects import commit_all, repository
-from support.table import often
 
 pytestmark = [pytest.mark.process, pytest.mark.proves("seeing and asking back")]
 
@@ -82,21 +81,18 @@ def has_no_tests(session: Transcript, project: Path) -> None:
 
 @pytest.mark.parametrize(
     ("began", "plays", "ended"),
-    often(
-        [
-            (
-                "red",
-                repairs,
-                (0, "✔ nothing speaks against it: `python3 -m unittest discover` passed (2 tests)"),
-            ),
-            ("red", repairs_and_documents, (0, "beyond that (no model is asked without --ask)")),
-            ("green", documents, (0, "it: the checks pass; what they do not show stays open")),
-            ("red", skips, (1, "✗ not done: test_shop.py: as it was when the work began, it still fails")),
-            ("red", has_no_tests, (2, "? not known: ")),
-            ("red", talks, (2, "? not known: ")),
-        ],
-        3,
-    ),
+    [
+        (
+            "red",
+            repairs,
+            (0, "✔ nothing speaks against it: `python3 -m unittest discover` passed (2 tests)"),
+        ),
+        ("red", repairs_and_documents, (0, "beyond that (no model is asked without --ask)")),
+        ("green", documents, (0, "it: the checks pass; what they do not show stays open")),
+        ("red", skips, (1, "✗ not done: test_shop.py: as it was when the work began, it still fails")),
+        ("red", has_no_tests, (2, "? not known: ")),
+        ("red", talks, (2, "? not known: ")),
+    ],
 )
 def test_a_session_is_judged_as_its_stop_would_have_been_and_nothing_is_kept(
     project: Path,

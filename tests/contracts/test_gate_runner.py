@@ -13,7 +13,6 @@ from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome
 from support.scripted_gates import PASSED, ScriptedEnding, ScriptedGates
-from support.table import often
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,17 +146,14 @@ async def test_a_pass_of_a_gate_does_not_hold_for_one_that_differs_in(
 
 @pytest.mark.parametrize(
     ("fields", "holds"),
-    often(
-        [
-            ({"kind": Kind.CHECK, "origin": GateOrigin.TYPED}, False),
-            ({"kind": Kind.CHECK, "origin": GateOrigin.USER}, False),
-            ({"kind": Kind.CHECK, "origin": GateOrigin.PROJECT}, False),
-            ({"kind": Kind.CHECK, "origin": GateOrigin.DETECTED}, True),
-            ({"kind": Kind.SECURITY, "origin": GateOrigin.DETECTED}, False),
-            ({"kind": Kind.TESTS, "origin": GateOrigin.TYPED}, True),
-        ],
-        2,
-    ),
+    [
+        ({"kind": Kind.CHECK, "origin": GateOrigin.TYPED}, False),
+        ({"kind": Kind.CHECK, "origin": GateOrigin.USER}, False),
+        ({"kind": Kind.CHECK, "origin": GateOrigin.PROJECT}, False),
+        ({"kind": Kind.CHECK, "origin": GateOrigin.DETECTED}, True),
+        ({"kind": Kind.SECURITY, "origin": GateOrigin.DETECTED}, False),
+        ({"kind": Kind.TESTS, "origin": GateOrigin.TYPED}, True),
+    ],
 )
 async def test_a_pass_of_what_looks_out_of_the_tree_never_holds(
     fields: dict[str, Any], run: Run, *, holds: bool

@@ -22,7 +22,6 @@ from sidecar.platform.apply import ChangeApplier, FileStep, Staging
 from sidecar.platform.paths import UNFINISHED_FOLDER
 from support.git_projects import commit_all, everything, git, repository
 from support.loops import run
-from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -238,15 +237,12 @@ def block_by_big_file(project: Path) -> str:
 
 @pytest.mark.parametrize(
     ("rules", "block"),
-    often(
-        [
-            ("notes\n", block_by_file),
-            ("notes\n", block_by_folder),
-            ("folder\n", block_by_link),
-            ("", block_by_big_file),
-        ],
-        2,
-    ),
+    [
+        ("notes\n", block_by_file),
+        ("notes\n", block_by_folder),
+        ("folder\n", block_by_link),
+        ("", block_by_big_file),
+    ],
 )
 def test_what_is_in_no_checkpoint_is_never_overwritten(
     plain: Site, rules: str, block: Callable[[Path], str]

@@ -19,7 +19,6 @@ from sidecar.evidence.ports import GateContext
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from support.scripted_ports import ScriptedWorkspace
-from support.table import often
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -266,16 +265,13 @@ class TestFolders:
 
     @pytest.mark.parametrize(
         ("folder", "reason"),
-        often(
-            [
-                ("..", "the folder '..' is outside the project"),
-                ("/", "the folder '/' is outside the project"),
-                ("away", "the folder 'away' is outside the project"),
-                ("missing", "the folder 'missing' is not there"),
-                ("a\0b", "the folder 'a\\x00b' cannot be resolved"),
-            ],
-            2,
-        ),
+        [
+            ("..", "the folder '..' is outside the project"),
+            ("/", "the folder '/' is outside the project"),
+            ("away", "the folder 'away' is outside the project"),
+            ("missing", "the folder 'missing' is not there"),
+            ("a\0b", "the folder 'a\\x00b' cannot be resolved"),
+        ],
     )
     async def test_a_folder_that_is_not_the_projects_is_refused(
         self, folder: str, reason: str, tmp_path: Path
@@ -335,15 +331,12 @@ class TestEnds:
 
     @pytest.mark.parametrize(
         ("line", "reason"),
-        often(
-            [
-                ("python3 -m no_such_module_anywhere", "no_such_module_anywhere"),
-                ("make no-such-target", "No rule to make target"),
-                ("echo 'npm error Missing script: \"x\"'; exit 1", 'npm error Missing script: "x"'),
-                ("echo 'error: no such command: `clippy`'; exit 101", "error: no such command: `clippy`"),
-            ],
-            2,
-        ),
+        [
+            ("python3 -m no_such_module_anywhere", "no_such_module_anywhere"),
+            ("make no-such-target", "No rule to make target"),
+            ("echo 'npm error Missing script: \"x\"'; exit 1", 'npm error Missing script: "x"'),
+            ("echo 'error: no such command: `clippy`'; exit 101", "error: no such command: `clippy`"),
+        ],
     )
     async def test_what_never_looked_at_the_project_could_not_run(
         self, line: str, reason: str, tmp_path: Path

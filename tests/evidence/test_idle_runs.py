@@ -16,7 +16,6 @@ from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from support.projects import lay
-from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -37,10 +36,8 @@ async def ended(project: Path, command: str, *, counts: bool = True, kind: Kind 
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
-@pytest.mark.parametrize("counts", often([True, False], 1), ids=["detected", "typed"])
-@pytest.mark.parametrize(
-    "script", often(["true", ":", "exit 0", "echo TODO", "node --test --help", "npm run"], 2)
-)
+@pytest.mark.parametrize("counts", [True, False], ids=["detected", "typed"])
+@pytest.mark.parametrize("script", ["true", ":", "exit 0", "echo TODO", "node --test --help", "npm run"])
 async def test_a_script_that_only_prints_executes_nothing(
     script: str, tmp_path: Path, *, counts: bool
 ) -> None:
@@ -52,7 +49,7 @@ async def test_a_script_that_only_prints_executes_nothing(
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="npm is not here")
 @pytest.mark.parametrize(
-    "script", often(["node check.js", "npm run unit", "echo start && node --test", "sh all.sh"], 2)
+    "script", ["node check.js", "npm run unit", "echo start && node --test", "sh all.sh"]
 )
 async def test_a_script_that_starts_tests_or_a_program_passes(script: str, tmp_path: Path) -> None:
     files = {"check.js": "", "all.sh": "node check.js", "a.test.js": CASE}
@@ -115,15 +112,12 @@ async def test_a_target_that_is_up_to_date_executes_nothing(tmp_path: Path, *, c
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not here")
 @pytest.mark.parametrize(
     ("makefile", "command"),
-    often(
-        [
-            (".PHONY: test\ntest:\n\t./run\n", "make test"),
-            ("test: out\n\t./run\nout: run\n\tcp run out\n", "make test"),
-            ("check:\n\t$(MAKE) inner\ninner:\n\t./run\n", "make check"),
-            ("build: run\n", "make build"),
-        ],
-        2,
-    ),
+    [
+        (".PHONY: test\ntest:\n\t./run\n", "make test"),
+        ("test: out\n\t./run\nout: run\n\tcp run out\n", "make test"),
+        ("check:\n\t$(MAKE) inner\ninner:\n\t./run\n", "make check"),
+        ("build: run\n", "make build"),
+    ],
 )
 async def test_a_target_that_runs_something_passes_each_time(
     makefile: str, command: str, tmp_path: Path

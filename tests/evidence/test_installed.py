@@ -12,7 +12,6 @@ from sidecar.evidence.gates.installed import describe_runner, with_remedy
 from sidecar.kernel.gate import Gate, GateRun, Outcome
 from support.loops import run
 from support.projects import lay
-from support.table import often
 
 GATE = Gate(id="tests", command="x", why="")
 LISTS = {"package.json": '{"devDependencies": {"chai": "5", "@scope/kit": "1"}}'}
@@ -121,20 +120,17 @@ def test_a_tool_that_is_not_installed_has_its_remedy(
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("line", "runner"),
-    often(
-        [
-            ("python -m pytest -q", ".venv (Python 3.11.7), pytest 8.3.4"),
-            ("pip-audit", ".venv (Python 3.11.7), pip-audit 2.10"),
-            ("mocha", ".venv (Python 3.11.7), node v20.20.2, mocha 10.7.0"),
-            ("npm test", ".venv (Python 3.11.7), node v20.20.2, tsc 5.4.5"),
-            ("node --test", ".venv (Python 3.11.7), node v20.20.2"),
-            ("go test ./...", ".venv (Python 3.11.7), go 1.19.8"),
-            ("cargo test", ".venv (Python 3.11.7)"),
-            ("bun test", ".venv (Python 3.11.7)"),
-            ("go vet ./... && go test", ".venv (Python 3.11.7)"),
-        ],
-        3,
-    ),
+    [
+        ("python -m pytest -q", ".venv (Python 3.11.7), pytest 8.3.4"),
+        ("pip-audit", ".venv (Python 3.11.7), pip-audit 2.10"),
+        ("mocha", ".venv (Python 3.11.7), node v20.20.2, mocha 10.7.0"),
+        ("npm test", ".venv (Python 3.11.7), node v20.20.2, tsc 5.4.5"),
+        ("node --test", ".venv (Python 3.11.7), node v20.20.2"),
+        ("go test ./...", ".venv (Python 3.11.7), go 1.19.8"),
+        ("cargo test", ".venv (Python 3.11.7)"),
+        ("bun test", ".venv (Python 3.11.7)"),
+        ("go vet ./... && go test", ".venv (Python 3.11.7)"),
+    ],
 )
 def test_what_ran_a_check_is_named_with_its_version(line: str, runner: str, tmp_path: Path) -> None:
     """A program inside of the project is not started for it."""

@@ -19,7 +19,6 @@ from sidecar.kernel.gate import Gate, GateRun, Outcome
 from sidecar.platform import watching
 from sidecar.platform.watching import OpenedFiles
 from support.loops import run
-from support.table import often
 
 PYTHON_TEST: Final = "from shop.a import f\n\n\ndef test_f():\n    assert f() == 1\n"
 NODE_TEST: Final = (
@@ -102,7 +101,7 @@ def gate_of(command: str) -> Gate:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("case", often(map(pytest.param, CASES.values()), 3), ids=CASES)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_run_tells_which_watched_files_it_opened(case: Case, tmp_path: Path) -> None:
     if not shutil.which(case.needs):
         pytest.skip(f"there is no {case.needs}")

@@ -17,7 +17,6 @@ from sidecar.kernel.gate import Gate, GateOrigin, Kind
 from sidecar.platform.environments import find_environment, project_environment
 from sidecar.platform.git import find_checkout
 from support.git_projects import commit_all, git, repository
-from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -95,7 +94,7 @@ AWAY: dict[str, Callable[[Room], tuple[WorkPlace, Path]]] = {
 }
 
 
-@pytest.mark.parametrize("name", often(HERE, 5))
+@pytest.mark.parametrize("name", HERE)
 def test_the_checkout_in_which_the_agent_works_is_looked_at(room: Room, name: str) -> None:
     found, folder = HERE[name](room)
     assert found == WorkPlace(str(folder))

@@ -15,7 +15,6 @@ from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.ports import GateContext, ProjectCopy
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
-from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -129,7 +128,7 @@ async def test_a_pass_that_rests_on_something_else_decides_nothing_and_says_on_w
     assert (run.moved, run.reason) == (True, reason)
 
 
-@pytest.mark.parametrize("case", often(map(pytest.param, STANDS.values()), 3), ids=STANDS)
+@pytest.mark.parametrize("case", STANDS.values(), ids=STANDS)
 async def test_a_pass_that_repeats_without_it_stands(case: Case, project: Path) -> None:
     run = await passed(project, case)
     assert (run.moved, run.reason) == (False, "")

@@ -14,7 +14,6 @@ from sidecar.evidence.tree.workspace import GitWorkspace
 from support.git_projects import git, repository
 from support.loops import run
 from support.projects import lay
-from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -91,7 +90,7 @@ def test_a_file_named_like_a_result_may_be_the_projects_own(project: Path, name:
     assert digest(project) != before
 
 
-@pytest.mark.parametrize("name", often(WRITTEN_BY_CHECKS, 5))
+@pytest.mark.parametrize("name", WRITTEN_BY_CHECKS)
 def test_what_checks_write_does_not_move_the_digest_unless_it_is_tracked(project: Path, name: str) -> None:
     """Tools write into the project, and published packages have no `.gitignore`."""
     before = digest(project)

@@ -17,7 +17,6 @@ from sidecar.kernel.evidence import TEXT_LIMIT, FileBaseline, FileChange, Projec
 from sidecar.platform.git import git_blob_name
 from support.git_projects import commit_all, conflict, everything, git, repository
 from support.loops import run
-from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -278,7 +277,7 @@ class TestNobodyCanFakeIt:
         assert not (memory.project.parent / "ran").exists()
 
 
-@pytest.mark.parametrize("state", often(["clean", "no commit", "mid-merge", "packed"], 2))
+@pytest.mark.parametrize("state", ["clean", "no commit", "mid-merge", "packed"])
 def test_the_repository_is_left_byte_for_byte(state: str, tmp_path: Path) -> None:
     project = repository(tmp_path / "project", commit=state != "no commit")
     if state == "mid-merge":

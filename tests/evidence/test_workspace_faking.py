@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from sidecar.evidence.tree.workspace import GitWorkspace
 from support.git_projects import commit_all, git, repository
 from support.loops import run
-from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -130,7 +129,7 @@ WAYS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("way", often(WAYS, 11))
+@pytest.mark.parametrize("way", WAYS)
 def test_an_edit_is_seen_in_spite_of(way: str, project: Path, eye: Eye) -> None:
     eye(project)
     WAYS[way](project)
@@ -142,7 +141,7 @@ def test_an_edit_is_seen_in_spite_of(way: str, project: Path, eye: Eye) -> None:
     assert eye(project) == before
 
 
-@pytest.mark.parametrize("look", often(range(5), 2))
+@pytest.mark.parametrize("look", range(5))
 def test_edits_in_the_second_of_a_look_are_all_seen(look: int, project: Path, eye: Eye) -> None:
     seen = set()
     for number in range(4 + look):
@@ -163,7 +162,7 @@ EOL = {
 
 
 @pytest.mark.parametrize("attribute", EOL)
-@pytest.mark.parametrize("place", often([".gitattributes", ".git/info/attributes"], 1))
+@pytest.mark.parametrize("place", [".gitattributes", ".git/info/attributes"])
 def test_contents_that_an_attribute_makes_equal_are_not(
     place: str, attribute: str, project: Path, eye: Eye
 ) -> None:
@@ -200,17 +199,14 @@ def test_a_new_rule_that_hides_a_file_moves_the_digest(place: str, project: Path
     assert eye(project) not in (before, hidden, "")
 
 
-@pytest.mark.parametrize("place", often([".git/info/exclude", ".gitignore"], 1))
+@pytest.mark.parametrize("place", [".git/info/exclude", ".gitignore"])
 @pytest.mark.parametrize(
     "name",
-    often(
-        [
-            *("conftest.py", "build/package.json", "deep/er/Makefile", "jest.config.mjs", ".npmrc", ".env"),
-            *(".venv/bin/python", "venv/bin/python3", ".venv/bin/pytest"),
-            *("node_modules/.bin/node", "node_modules/.bin/vitest"),
-        ],
-        6,
-    ),
+    [
+        *("conftest.py", "build/package.json", "deep/er/Makefile", "jest.config.mjs", ".npmrc", ".env"),
+        *(".venv/bin/python", "venv/bin/python3", ".venv/bin/pytest"),
+        *("node_modules/.bin/node", "node_modules/.bin/vitest"),
+    ],
 )
 def test_an_ignored_file_that_steers_checks_counts(name: str, place: str, project: Path, eye: Eye) -> None:
     (project / ".git" / "info").mkdir(exist_ok=True)
@@ -242,18 +238,15 @@ def test_a_folder_made_to_look_like_a_repository_is_looked_into(project: Path, e
 
 @pytest.mark.parametrize(
     "variables",
-    often(
-        [
-            {"GIT_DIR": "/nowhere"},
-            {"GIT_WORK_TREE": "/nowhere"},
-            {"GIT_INDEX_FILE": "/nowhere"},
-            {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.trustctime", "GIT_CONFIG_VALUE_0": "false"},
-            {"GIT_CONFIG_PARAMETERS": "'core.excludesFile=/nowhere'"},
-            {"GIT_REPLACE_REF_BASE": "refs/x/", "GIT_GRAFT_FILE": "/nowhere"},
-            {"GIT_ATTR_SOURCE": "HEAD", "GIT_LITERAL_PATHSPECS": "1", "GIT_ICASE_PATHSPECS": "1"},
-        ],
-        3,
-    ),
+    [
+        {"GIT_DIR": "/nowhere"},
+        {"GIT_WORK_TREE": "/nowhere"},
+        {"GIT_INDEX_FILE": "/nowhere"},
+        {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.trustctime", "GIT_CONFIG_VALUE_0": "false"},
+        {"GIT_CONFIG_PARAMETERS": "'core.excludesFile=/nowhere'"},
+        {"GIT_REPLACE_REF_BASE": "refs/x/", "GIT_GRAFT_FILE": "/nowhere"},
+        {"GIT_ATTR_SOURCE": "HEAD", "GIT_LITERAL_PATHSPECS": "1", "GIT_ICASE_PATHSPECS": "1"},
+    ],
     ids=lambda variables: next(iter(variables)),
 )
 def test_variables_of_git_change_nothing(variables: dict[str, str], project: Path, eye: Eye) -> None:

@@ -16,7 +16,6 @@ from sidecar.evidence.tree.checkout import place_ignored_files
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.worktrees import InTheWayError, Worktrees, find_worktrees
 from support.git_projects import commit_all, git, repository
-from support.table import often
 
 pytestmark = pytest.mark.process
 LIMIT_S = 60.0
@@ -222,15 +221,12 @@ async def test_a_run_that_is_interrupted_while_the_users_tree_moves_lets_it_move
 
 @pytest.mark.parametrize(
     ("spoil", "why"),
-    often(
-        [
-            (lambda project: (project / "new").touch(), r"clean work tree.*\(new\).*git stash"),
-            (lambda project: (project / "a.txt").write_text("x"), r"clean work tree.*\(a.txt\)"),
-            (lambda project: (project / ".git").rename(project / "no"), "git init"),
-            (lambda project: git(project, "config", "user.useConfigOnly", "true"), "no name for commits"),
-        ],
-        2,
-    ),
+    [
+        (lambda project: (project / "new").touch(), r"clean work tree.*\(new\).*git stash"),
+        (lambda project: (project / "a.txt").write_text("x"), r"clean work tree.*\(a.txt\)"),
+        (lambda project: (project / ".git").rename(project / "no"), "git init"),
+        (lambda project: git(project, "config", "user.useConfigOnly", "true"), "no name for commits"),
+    ],
 )
 async def test_a_project_that_is_not_fit_for_it_is_refused_with_what_to_type(
     project: Path, spoil: Callable[[Path], object], why: str

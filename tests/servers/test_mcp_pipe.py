@@ -22,7 +22,6 @@ from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
 from sidecar.servers.mcp import pipe
 from sidecar.servers.mcp.pipe import run_folder
-from support.table import often
 
 pytestmark = pytest.mark.process
 
@@ -187,7 +186,7 @@ def test_the_pipe_is_grammar_that_python_3_8_knows() -> None:
     ast.parse(Path(pipe.__file__).read_text(encoding="utf-8"), feature_version=(3, 8))
 
 
-@pytest.mark.parametrize("state", often(["/elsewhere", "", "relative/path", None], 2))
+@pytest.mark.parametrize("state", ["/elsewhere", "", "relative/path", None])
 def test_the_pipe_looks_for_the_socket_where_the_sidecar_has_it(
     state: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,6 @@ from typing import Any, Final
 import pytest
 
 from sidecar.workers.ports import WorkerError, WorkerFailure
-from support.table import often
 from support.worker_agents import GOOD, KINDS, LIMIT_S, Room
 
 pytestmark = pytest.mark.process
@@ -92,7 +91,7 @@ async def test_secrets_are_masked_in_all_that_is_told(room: Room) -> None:
     assert "[masked]" in failed.output
 
 
-@pytest.mark.parametrize("path", often(["/etc/passwd2", "../beside", "link/x"], 1))
+@pytest.mark.parametrize("path", ["/etc/passwd2", "../beside", "link/x"])
 async def test_a_file_written_outside_the_folder_fails_the_work(host: Room, path: str) -> None:
     (host.project / "link").symlink_to("/usr")
     host.plays(f"write({path!r}); answer({GOOD})")

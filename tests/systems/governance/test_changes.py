@@ -11,7 +11,6 @@ from sidecar.evidence.tree.checkout import WorkCopy
 from sidecar.kernel.evidence import FileChange
 from sidecar.systems.governance.locks import KeptChanges
 from sidecar.systems.governance.policy.work import TroubleError
-from support.table import often
 from support.tdd_projects import contents, lay_out
 
 pytestmark = [pytest.mark.process, pytest.mark.proves("governed phases")]
@@ -76,10 +75,7 @@ async def test_a_change_is_put_and_merged_byte_by_byte_whatever_the_project_tell
 
 @pytest.mark.parametrize(
     "moved",
-    often(
-        [{"a b.py": "one\ntwo\nIII\n"}, {"gone.py": "still here\n"}, {"new.py": "mine\n"}, {"a b.py": None}],
-        2,
-    ),
+    [{"a b.py": "one\ntwo\nIII\n"}, {"gone.py": "still here\n"}, {"new.py": "mine\n"}, {"a b.py": None}],
 )
 async def test_what_does_not_fit_is_named(bench: Bench, moved: dict[str, str | None]) -> None:
     name = await bench.keep()
@@ -91,16 +87,13 @@ async def test_what_does_not_fit_is_named(bench: Bench, moved: dict[str, str | N
 
 @pytest.mark.parametrize(
     ("change", "why"),
-    often(
-        [
-            (FileChange(path="a", after="b", link=True), "a: it is a link"),
-            (FileChange(path="a", unread="it is no text"), "a: it is no text"),
-            (FileChange(path="a", before="\ufffd", after="b"), "a: it is not UTF-8"),
-            (FileChange(path="a\nb", after="b"), "a\\nb: its name is no text"),
-            (FileChange(path="../a", after="b"), "../a: it is outside the project"),
-        ],
-        2,
-    ),
+    [
+        (FileChange(path="a", after="b", link=True), "a: it is a link"),
+        (FileChange(path="a", unread="it is no text"), "a: it is no text"),
+        (FileChange(path="a", before="\ufffd", after="b"), "a: it is not UTF-8"),
+        (FileChange(path="a\nb", after="b"), "a\\nb: its name is no text"),
+        (FileChange(path="../a", after="b"), "../a: it is outside the project"),
+    ],
 )
 async def test_what_cannot_be_delivered_is_not_kept(bench: Bench, change: FileChange, why: str) -> None:
     with pytest.raises(TroubleError) as trouble:

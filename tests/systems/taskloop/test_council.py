@@ -29,7 +29,6 @@ from support.cases import KEY, session
 from support.fakes import Fakes, prompt
 from support.git_projects import commit_all, everything, repository
 from support.memory_stores import FixedConfiguration, MemorySpending
-from support.table import often
 from support.worker_agents import LIMIT_S, ScriptedWorkers
 
 pytestmark = pytest.mark.process
@@ -161,7 +160,7 @@ LEFT_OUT = {
 }
 
 
-@pytest.mark.parametrize("case", often(LEFT_OUT, 2))
+@pytest.mark.parametrize("case", LEFT_OUT)
 async def test_a_member_without_a_proposal_is_left_out_and_told(room: Room, case: str) -> None:
     room.answers[MEMBERS[1]], said = LEFT_OUT[case]
     met = await room.meet(limits=WorkerSettings(seconds=1))
