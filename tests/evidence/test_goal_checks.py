@@ -138,13 +138,12 @@ def test_a_run_that_was_given_a_specification_alone_asks_only_for_tasks() -> Non
     [
         ("the tests are wrong, correct them", True),
         ("Fix the test please, the code is right", True),
-        ("The code is right: fix the test", True),
         ("update the snapshots", True),
         ("lower the coverage threshold to 80", True),
         ("since the last change to merge(), the tests are red: fix it", False),
         ("remove the old parser", False),
         ("fix the rounding bug", False),
-        ("see that the code is right", False),
+        ("make sure the code is right and the tests pass", False),
     ],
 )
 def test_a_user_may_ask_for_a_change_of_checks(said: str, asks: bool) -> None:  # noqa: FBT001 - a cell
