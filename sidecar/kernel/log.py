@@ -24,7 +24,8 @@ class StopJudged(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sto
     """A stop was decided. `decided` is "continue" or a RestReason, `detail` says why.
 
     The other fields are what was found out on the way and what it cost. `gate_seconds` is how long each of
-    `gates` took, 0 for one that was answered from memory.
+    `gates` took, 0 for one that was answered from memory. `flaky` names those that failed and passed on the
+    same files when they were run again.
     """
 
     decided: str
@@ -34,6 +35,7 @@ class StopJudged(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sto
     tree: str = ""
     gates: tuple[str, ...] = ()
     gate_seconds: tuple[float, ...] = ()
+    flaky: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
     rule: str = ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 
@@ -46,12 +47,17 @@ def looks_random(token: str) -> bool:
     return drawn and changes >= len(kinds) * CHANGES_PER_CHARACTER and not COMMIT.fullmatch(token)
 
 
+@lru_cache(maxsize=1024)
+def _random_parts(value: str) -> tuple[str, ...]:
+    """Return what of a variable's value looks drawn; a path has none. Each stop asks for it several times."""
+    return () if value.startswith(("/", "~", ".")) else tuple(filter(looks_random, TOKEN.findall(value)))
+
+
 def _secrets_in(environment: Mapping[str, str]) -> Iterator[str]:
     for name, value in environment.items():
         if SECRET_NAME.search(name) and len(value) >= MIN_SECRET_LENGTH:
             yield value
-        if not value.startswith(("/", "~", ".")):
-            yield from filter(looks_random, TOKEN.findall(value))
+        yield from _random_parts(value)
 
 
 def build_secret_mask(environment: Mapping[str, str]) -> SecretMask:

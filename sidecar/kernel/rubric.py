@@ -50,8 +50,8 @@ class Rubric(Struct, frozen=True, kw_only=True):
     """The rubric in force.
 
     `origin` is the path it was read from. `rejected` says, per path, why a file with higher precedence could
-    not be used. `held`: the file has a newer text that waits. `changed` says in one line what is
-    new since the rubric was last read.
+    not be used. `held`: the file has a newer text that waits. `broken`: its file cannot be used any more, and
+    what it said before is in force. `changed` says in one line what is new since the rubric was last read.
     """
 
     patterns: tuple[Criterion, ...]
@@ -60,6 +60,7 @@ class Rubric(Struct, frozen=True, kw_only=True):
     origin: str
     rejected: tuple[str, ...] = ()
     held: HeldEdit | None = None
+    broken: bool = False
     changed: str = ""
 
     @property

@@ -11,9 +11,9 @@ as it is.
 from __future__ import annotations
 
 import re
-from base64 import b64decode, urlsafe_b64decode
+from base64 import b64decode
 from bisect import bisect_right
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -106,10 +106,10 @@ def _find_encoded(text: str) -> Iterator[Span]:
 
 def _encodes_secret(token: str) -> bool:
     """Return whether it is base64 or hexadecimal of `user:password`, or of a text that holds a secret."""
-    padded = token + "=" * (-len(token) % 4)
-    for decode, whole in ((b64decode, padded), (urlsafe_b64decode, padded), (bytes.fromhex, token)):
+    whole = token.replace("-", "+").replace("_", "/") + "=" * (-len(token) % 4)
+    for decode, encoded in ((partial(b64decode, validate=True), whole), (bytes.fromhex, token)):
         try:
-            said = decode(whole).decode()
+            said = decode(encoded).decode()
         except ValueError:
             continue
         if said.isprintable() and (_PAIR.fullmatch(said) or _has_secret(said)):

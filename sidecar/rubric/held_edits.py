@@ -44,10 +44,11 @@ log = logging.getLogger(__name__)
 
 
 class ServingRubric(NamedTuple):
-    """The rubric that would serve by the present files, and its file's text."""
+    """The rubric that would serve by the present files, its file's text, and which files were passed over."""
 
     rubric: Rubric
     text: str
+    passed_over: tuple[str, ...] = ()
 
     @property
     def known(self) -> EditedText:
@@ -103,7 +104,7 @@ class RubricEditGuard:
     ) -> Rubric:
         rubric = now.rubric
         if after.force != now.known and (kept := self._parse(after.force)) is not None:
-            rubric = replace(kept, rejected=rubric.rejected)
+            rubric = replace(kept, rejected=rubric.rejected, broken=kept.origin in now.passed_over)
         if after.held is not None:
             return replace(rubric, held=self._held(order, after))
         if after.force.text == before.force.text:

@@ -129,8 +129,7 @@ def rubric_change_message(rubric: Rubric) -> str:
 def describe_rubric(rubric: Rubric, project: str) -> tuple[str, ...]:
     """Describe in lines what is in force and why, which files were passed over, and what is held."""
     counts = ", ".join(counted(len(found), kind) for kind, found in _criteria_by_kind(rubric).items())
-    earlier = any(line.startswith(f"{rubric.origin}: ") for line in rubric.rejected)
-    why = _explain_origin(rubric.origin, project) + ", as it was before it was broken" * earlier
+    why = _explain_origin(rubric.origin, project) + ", as it was before it was broken" * rubric.broken
     lines = [f"rubric in force: {clean_line(rubric.origin)} ({why}; {counts})"]
     if rubric.rejected:
         lines.append(f"passed over: {clean_line('; '.join(rubric.rejected))}")

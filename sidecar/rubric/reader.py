@@ -46,7 +46,7 @@ from sidecar.rubric.held_edits import RubricEditGuard, ServingRubric
 from sidecar.rubric.policy import NOTHING_HELD, PROJECT_RUBRIC_PATHS, new_rubric_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sidecar.kernel.rubric import AgentWrites, EditedText
     from sidecar.kernel.session import Environment
@@ -118,19 +118,25 @@ class RubricFiles:
 
     def _serving(self, project: str, environment: Environment) -> Iterator[ServingRubric]:
         """Yield the rubrics that can serve, by precedence; the last resort comes last."""
-        rejected: list[str] = []
+        rejected: dict[str, str] = {}
         for place in rubric_places(project, environment or self._own, self._default):
             try:
                 text = read_rubric_text(resolve_place(place))
                 rubric = parse_rubric(text)
             except FileNotFoundError:
                 if place.path == self._default:
-                    rejected.append(f"{place.path}: the packaged rubric is missing; install Supervisor again")
+                    rejected[str(place.path)] = "the packaged rubric is missing; install Supervisor again"
             except (RejectedRubricError, OSError) as error:
-                rejected.append(f"{place.path}: {error}")
+                rejected[str(place.path)] = str(error)
             else:
-                yield ServingRubric(replace(rubric, origin=str(place.path), rejected=tuple(rejected)), text)
-        yield ServingRubric(replace(LAST_RESORT, rejected=tuple(rejected)), "")
+                yield _serving_rubric(replace(rubric, origin=str(place.path)), text, rejected)
+        yield _serving_rubric(LAST_RESORT, "", rejected)
+
+
+def _serving_rubric(rubric: Rubric, text: str, rejected: Mapping[str, str]) -> ServingRubric:
+    """`rejected` says, per path, why a file was passed over."""
+    lines = tuple(f"{path}: {why}" for path, why in rejected.items())
+    return ServingRubric(replace(rubric, rejected=lines), text, tuple(rejected))
 
 
 # --- Texts --------------------------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ def test_a_rubric_that_the_agent_makes_is_held_and_the_next_by_precedence_stays(
 def test_a_rubric_that_the_agent_removes_stays_in_force(services: House, line: str) -> None:
     services.ours.unlink()
     rubric = services.look(AgentWrites(lines=(line,)))
-    assert (antipattern(rubric), rubric.origin) == ("NO-PRINT", str(services.ours))
+    assert (antipattern(rubric), rubric.origin, rubric.broken) == ("NO-PRINT", str(services.ours), False)
     assert rubric.held is not None
     assert rubric.held.path == str(services.ours)
     assert "1 antipattern added (NOISE)" in rubric.held.summary
@@ -155,7 +155,7 @@ def test_a_rubric_that_the_agent_removes_stays_in_force(services: House, line: s
 def test_a_rubric_that_the_agent_breaks_stays_in_force_and_the_fault_is_told(services: House) -> None:
     services.ours.write_bytes(b"\xff" * 10)
     rubric = services.look(EDIT)
-    assert antipattern(rubric) == "NO-PRINT"
+    assert (antipattern(rubric), rubric.broken) == ("NO-PRINT", True)
     assert rubric.held is not None
     assert rubric.rejected == (f"{services.ours}: not UTF-8 at byte 0",)
 

@@ -74,7 +74,7 @@ def test_a_description_says_which_file_is_in_force_and_why(origin: str, why: str
 
 def test_a_file_that_was_broken_while_in_force_is_described_as_it_was_before() -> None:
     own = "/p/.supervisor/rubric.md"
-    first = describe_rubric(replace(RUBRIC, origin=own, rejected=(f"{own}: no",)), "/p")[0]
+    first = describe_rubric(replace(RUBRIC, origin=own, broken=True), "/p")[0]
     assert first.startswith(f"rubric in force: {own} (the project's own, as it was before it was broken; ")
 
 

@@ -17,6 +17,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import chain, count, islice
 from pathlib import Path
 from typing import Final
@@ -192,13 +193,18 @@ def detect_gates(project: Path, environment: Mapping[str, str]) -> tuple[Gate, .
 def _kinds_in_ci(root: PackageRoot) -> frozenset[Kind]:
     """Return the kinds of checks that the CI files run; none where they run programs that nobody knows."""
     files = (*root.search(".github/workflows", "*.yml", "*.yaml"), ".gitlab-ci.yml")
-    steps = (line for file in files for line, _ in list_ci_steps(root.text(file)))
-    direct = tuple(list_started_commands(steps))
+    direct = tuple(command for file in files for command in _commands_in_ci(root.text(file)))
     behind = (one for each in direct if not each.place for one in list_commands_behind(each.text, root))
     started = (*direct, *behind)
     if any(one.program and find_tool(one.name.partition(" ")[0]) is None for one in started):
         return frozenset()
     return frozenset[Kind]().union(*(one.kinds for one in started))
+
+
+@lru_cache(maxsize=32)
+def _commands_in_ci(text: str) -> tuple[StartedCommand, ...]:
+    """Return what a CI file starts. It seldom changes, and every stop detects anew."""
+    return tuple(list_started_commands(step for step, _ in list_ci_steps(text)))
 
 
 def _find_offers(root: PackageRoot) -> list[_Offer]:

@@ -16,6 +16,7 @@ FOLDER: Final = Path(__file__).parent
 TEMPLATE: Final = re.compile(r'<template id="([a-z-]+)">\n?(.*?)</template>', re.DOTALL)
 
 VALUE: Final = re.compile(r"\$([a-z]+)")
+"""A value of a template. Templates are split by it once; `string.Template` searches its text each time."""
 
 
 class Html(str):

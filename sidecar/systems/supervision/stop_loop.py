@@ -384,6 +384,7 @@ class StopLoop:
             tree=inquiry.project_state.tree,
             gates=tuple(_gate_line(run) for run in inquiry.runs),
             gate_seconds=tuple(0.0 if run.cached else round(run.seconds, 2) for run in inquiry.runs),
+            flaky=tuple(run.gate.id for run in inquiry.runs if run.flaky),
             findings=tuple(map(describe_finding, inquiry.project_state.findings[:MAX_FINDINGS_RECORDED])),
             claims=tuple(mask(f"{claim.said}: {claim.status}") for claim in inquiry.claims),
             rule=inquiry.rule,

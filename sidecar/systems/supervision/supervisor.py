@@ -270,10 +270,13 @@ class Supervisor:
             self.steering.set_to_work(event)
         else:
             self.steering.unseen(event)
-        settings, _ = self._services.configuration.load()
-        return self._changed(
-            event, lambda session: sessions.take_up_goal(sessions.reset_after_prompt(session, at), settings)
-        )
+        return self._changed(event, lambda session: self._spoken(session, at))
+
+    def _spoken(self, session: Session, at: float) -> Session:
+        session = sessions.reset_after_prompt(session, at)
+        if session.goal is None or session.goal.status not in sessions.TAKEN_UP:
+            return session
+        return sessions.take_up_goal(session, self._services.configuration.load()[0])
 
     def _noted(self, event: HostEvent, what: str, detail: str) -> HostAnswer:
         self._generations.supersede(event.key)

@@ -19,8 +19,6 @@ CUT_OFF: Final = frozenset(
     {RestReason.SUBAGENT, RestReason.INTERRUPTED, RestReason.SUPERSEDED, RestReason.COMMANDED}
 )
 """Endings of stops that say nothing about what the agent did before."""
-FLAKY_MARK: Final = " (flaky"
-"""Marks the line of a check that failed and passed on the same files when it was run again."""
 
 
 class FollowUp(StrEnum):
@@ -171,8 +169,7 @@ def flaky_checks(decisions: Iterable[Decision]) -> frozenset[str]:
     both = {
         gate for gate, tree, how in seen if how == Outcome.FAILED and (gate, tree, Outcome.PASSED) in seen
     }
-    lines = (line.partition(FLAKY_MARK) for stop in stops for line in stop.gates)
-    return frozenset(both | {line.rpartition(": ")[0] for line, mark, _ in lines if mark})
+    return frozenset(both.union(*(stop.flaky for stop in stops)))
 
 
 def check_figures(decisions: Iterable[Decision]) -> tuple[CheckFigures, ...]:
