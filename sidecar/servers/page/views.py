@@ -73,7 +73,7 @@ CHAPTERS: Final[Mapping[str, tuple[str, ...]]] = {
     "What was told": ("effect",),
     "What came of it": ("afterwards", "cost"),
 }
-"""The chapters of a stop's page, and the steps of a story in each."""
+"""The chapters of a stop's page, and the steps of a story in each; any other step stands behind them."""
 PAID_FOR: Final = {"judged": "judging", "rested": "workers"}
 """Tones of what was paid for, and its names."""
 FOLDED: Final = frozenset({"checks", "evidence", "rules tried"})
@@ -367,6 +367,7 @@ def tasks(journal: Journal) -> Html:
 def story(known: KnownDecision, title: str) -> Html:
     """Return how a stop was decided, from what was asked to what was told, and changed tests side by side."""
     steps = {one.about: one.lines for one in tell_decision(known.decision, known.replayed).steps}
+    others = tuple(about for about in steps if not any(about in abouts for abouts in CHAPTERS.values()))
     chips = (
         {
             "tone": how,
@@ -381,7 +382,7 @@ def story(known: KnownDecision, title: str) -> Html:
             "chips": fill_each("chip", chips) if "checks" in abouts else "",
             "steps": Html("".join(_step(about, steps[about]) for about in abouts if about in steps)),
         }
-        for chapter, abouts in CHAPTERS.items()
+        for chapter, abouts in (*CHAPTERS.items(), ("More", others))
         if any(about in steps for about in abouts)
     )
     return fill(
