@@ -12,7 +12,7 @@ from sidecar.hosts.unrecorded import HOST as MARKER
 from sidecar.kernel.effects import HostAnswer
 from sidecar.kernel.events import AgentStopped, AnyHostEvent, CommandTyped, HostEvent
 from sidecar.kernel.runs import RUN_HOST as RUN
-from sidecar.kernel.session import Environment
+from sidecar.kernel.session import Environment, SessionKey
 from sidecar.kernel.turn import Turn
 
 if TYPE_CHECKING:
@@ -72,6 +72,12 @@ class Transcripts(Protocol):
         """Return whether a tool call of the agent runs, so that the event may come from that call.
 
         False for a host of which that is not known. Never raises.
+        """
+
+    def ended(self, key: SessionKey, transcript: str) -> float:
+        """Return when the agent ended its turn, in seconds since the epoch.
+
+        0.0 while the turn goes on, and where the host keeps no record that shows it. Never raises.
         """
 
     def queued(self, stop: AgentStopped, position: int) -> bool:
@@ -173,6 +179,10 @@ class HostTranscripts:
         if event.key.host in (OPENCODE, *UNRECORDED_HOSTS):
             return False
         return self._claude.unanswered(event.key, getattr(event, "transcript", ""))
+
+    def ended(self, key: SessionKey, transcript: str) -> float:
+        """Return when the agent ended its turn, as far as a transcript shows it."""
+        return 0.0 if key.host in (OPENCODE, *UNRECORDED_HOSTS) else self._claude.ended(transcript)
 
     def queued(self, stop: AgentStopped, position: int) -> bool:
         """Return whether a human prompt waits.

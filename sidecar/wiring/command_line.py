@@ -63,6 +63,9 @@ class RecordedTurn:
     def unanswered(self, event: object) -> bool:  # noqa: ARG002 - the port's
         return False
 
+    def ended(self, key: object, transcript: str) -> float:  # noqa: ARG002 - the port's
+        return 0.0
+
     def queued(self, stop: AgentStopped, position: int) -> bool:  # noqa: ARG002 - the port's
         return False
 

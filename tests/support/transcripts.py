@@ -7,6 +7,7 @@ from collections import defaultdict
 from msgspec.structs import replace
 
 from sidecar.kernel.events import AgentStopped, CommandTyped, HostEvent
+from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
 from support.cases import turn
 
@@ -16,7 +17,7 @@ class ScriptedTranscripts:
 
     Each stop reads the next turn of its session, the last one from then on. `arrived` are the continuations
     that the host shows; `waits`: a human prompt waits in the host's queue; `runs`: a tool call runs;
-    `bytes` is each transcript's size.
+    `bytes` is each transcript's size, `end` when each turn ended.
     """
 
     def __init__(self) -> None:
@@ -24,6 +25,7 @@ class ScriptedTranscripts:
         self.waits = False
         self.runs = False
         self.bytes = 0
+        self.end = 0.0
         self.reads: list[tuple[AgentStopped, int]] = []
         self._turns: defaultdict[str, list[Turn]] = defaultdict(list)
 
@@ -43,6 +45,9 @@ class ScriptedTranscripts:
 
     def unanswered(self, event: HostEvent) -> bool:  # noqa: ARG002 - the port's
         return self.runs
+
+    def ended(self, key: SessionKey, transcript: str) -> float:  # noqa: ARG002 - the port's
+        return self.end
 
     def queued(self, stop: AgentStopped, position: int) -> bool:  # noqa: ARG002 - the port's
         return self.waits

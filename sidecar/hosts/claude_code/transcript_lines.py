@@ -13,6 +13,7 @@ import os
 import re
 import stat
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -39,6 +40,8 @@ LOCAL_COMMAND_PREFIX: Final = "<command-name>"
 
 A command for the model names its message first.
 """
+LOCAL_PREFIXES: Final = (LOCAL_COMMAND_PREFIX, *ARTEFACT_PREFIXES[:2])
+"""How user lines begin that set no model to work."""
 NATIVE_GOAL: Final = "<command-name>/goal</command-name>"
 """The only command of the host's own that makes the model work."""
 COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
@@ -75,6 +78,7 @@ class TranscriptMessage(msgspec.Struct, frozen=True):
     id: str = ""
     content: msgspec.Raw = NOTHING
     usage: RequestUsage | None = None
+    stop_reason: str | None = None
 
 
 class ContentBlock(msgspec.Struct, frozen=True):
@@ -108,6 +112,7 @@ class TranscriptLine(msgspec.Struct, frozen=True, rename="camel"):
     """Any line. `content` is that of a queue operation."""
 
     type: str
+    timestamp: str = ""
     uuid: str = ""
     parent_uuid: str | None = None
     is_sidechain: bool | None = False
@@ -135,6 +140,14 @@ RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 def read_transcript_line(raw: bytes) -> TranscriptLine | None:
     """Decode a whole line, replacing lone surrogates; None if it is no line of a transcript."""
     return try_decode(raw, LINES)
+
+
+def seconds(timestamp: str) -> float:
+    """Return a line's time in seconds since the epoch, 0.0 if it has none."""
+    try:
+        return datetime.fromisoformat(timestamp).timestamp()
+    except ValueError:
+        return 0.0
 
 
 def read_texts(raw: msgspec.Raw) -> list[str]:

@@ -61,7 +61,10 @@ class RecordedCall(msgspec.Struct, frozen=True):
 
 
 class TranscriptState:
-    """The state of one transcript. Offsets are bytes from its beginning."""
+    """The state of one transcript. Offsets are bytes from its beginning.
+
+    `ended_at`: when the turn's last answer was given, in seconds since the epoch; 0.0 while the turn goes on.
+    """
 
     def __init__(self) -> None:
         """Start before the first line."""
@@ -86,6 +89,7 @@ class TranscriptState:
         self._descent: OrderedDict[str, None] = OrderedDict()
         self._leaf_alive = True
         self._interrupted = False
+        self.ended_at = 0.0
 
     def feed(self, at: int, raw: bytes) -> None:
         """Process the line that begins at byte `at`."""
@@ -146,6 +150,8 @@ class TranscriptState:
             return
         self._leaf_alive = self._descend(line)
         text = transcript_lines.join_block_text(found)
+        if not text.startswith(transcript_lines.LOCAL_PREFIXES):
+            self.ended_at = 0.0
         if line.origin is not None and line.origin.kind == "task-notification":
             self._finished(text)
         elif line.is_meta:
@@ -185,6 +191,8 @@ class TranscriptState:
         self._leaf_alive = self._descend(line)
         self._interrupted = False
         found = transcript_lines.read_content_blocks(message.content)
+        ends = message.stop_reason == "end_turn"
+        self.ended_at = transcript_lines.seconds(line.timestamp) if ends else 0.0
         for block in found:
             if block.type == "tool_use" and block.id:
                 self._call(at, block)

@@ -232,6 +232,7 @@ class CommandLineService:
             self._supervisor.judging(session.key),
             last if isinstance(last, StopJudged) else None,
             running=self._may_run(session),
+            missed=self._supervisor.missed.ended(session),
         )
 
     def journal(self, key: SessionKey) -> Journal:

@@ -18,16 +18,23 @@ from msgspec.structs import replace
 
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.events import CommandTyped, HostEvent, SessionEnded, SessionOrigin, SessionStarted
+from sidecar.kernel.events import (
+    CommandTyped,
+    HostEvent,
+    PromptSubmitted,
+    SessionEnded,
+    SessionOrigin,
+    SessionStarted,
+)
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.orders import Ancestry, Giver, Origin
-from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.kernel.text import strip_control_codes
 from sidecar.platform.ports import SessionStore, StaleSessionError, load_readable, remember_newest
 from sidecar.platform.state import LOOK
 from sidecar.systems.supervision.policy import sessions
 from sidecar.systems.supervision.policy.orders import describe_processes, is_below, judge_origin
-from sidecar.systems.supervision.policy.sessions import JudgingStep
+from sidecar.systems.supervision.policy.sessions import JudgingStep, missed_stop_message
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.steering import SteeringWatch
 
@@ -202,6 +209,58 @@ class RunningJudgings:
             if key not in self._running:
                 self._steps.pop(key, None)
                 self._outputs.pop(key, None)
+
+
+# --- Turns that ended, by the host's record, without a stop that was reported -------------------------------
+
+
+STOP_GRACE_S: Final = 15.0
+"""Seconds after a turn's end within which its stop may still be on its way."""
+
+
+class MissedStops:
+    """Finds such turns of sessions with an active goal: an agent may have switched the host's hooks off."""
+
+    def __init__(self, services: Services, steering: SteeringWatch) -> None:
+        """`steering` knows which agents are at work, and tells users."""
+        self._services = services
+        self._steering = steering
+        self._reported: OrderedDict[SessionKey, float] = OrderedDict()
+        self._told: OrderedDict[SessionKey, float] = OrderedDict()
+        self._looked = 0.0
+
+    def reported(self, key: SessionKey) -> None:
+        """Note that a stop of this session was reported."""
+        remember_newest(self._reported, key, self._services.clock.now(), MAX_SESSIONS)
+
+    def ended(self, session: Session) -> float:
+        """Return when such a turn ended, in seconds since the epoch; 0.0 for none."""
+        since = session.active_since
+        if active_goal(session) is None or since is None or self._services.switches.off(session.project):
+            return 0.0
+        at = self._services.transcripts.ended(session.key, session.transcript)
+        in_time = at < self._services.clock.now() - STOP_GRACE_S
+        return at if in_time and at > max(since, self._reported.get(session.key, 0.0)) else 0.0
+
+    def tell(self, event: HostEvent) -> str:
+        """Tell of each such turn once: here, and to its session; return the line about this event's own."""
+        now = self._services.clock.now()
+        keys = {event.key} if isinstance(event, PromptSubmitted | CommandTyped) else set()
+        if now - self._looked >= STOP_GRACE_S:  # others' events come often
+            self._looked, keys = now, keys.union(self._steering.working())
+        own = ""
+        for session in filter(None, (load_readable(self._services.store, key) for key in keys)):
+            at = self.ended(session)
+            if not at or self._told.get(session.key) == at:
+                continue
+            remember_newest(self._told, session.key, at, MAX_SESSIONS)
+            line = missed_stop_message(session)
+            if session.key == event.key:
+                own = line
+            else:
+                self._steering.owe(session.key, [line])
+                self._steering.owe(event.key, [line])
+        return own
 
 
 # --- Which process is the host of which session, and who may speak for one (law 9) --------------------------

@@ -51,6 +51,7 @@ from sidecar.systems.supervision.saved_files import SavedFileWatch
 from sidecar.systems.supervision.sessions import (
     SAVE_TRIES,
     HostProcesses,
+    MissedStops,
     RunningJudgings,
     SessionLineage,
     change_session,
@@ -96,6 +97,7 @@ class Supervisor:
         self._bases = Baselines(services)
         self.steering = SteeringWatch(services, gap=gap)
         self.hosts = HostProcesses(services, self.steering)
+        self.missed = MissedStops(services, self.steering)
         self.saved = SavedFileWatch(services, self.steering, guides) if guides else None
         self._stops = built_on_use(self._build_stop_loop)
         self._family = SessionLineage(services)
@@ -116,9 +118,19 @@ class Supervisor:
         if isinstance(event, PromptSubmitted | CommandTyped | AgentStopped | SessionEnded):
             during = event.key in self.steering.working() and self._services.transcripts.unanswered(event)
             event = replace(event, during_call=during)
+        if isinstance(event, AgentStopped) and not event.during_call:
+            self.missed.reported(event.key)
+        missed = "" if event.ours or event.subagent else self.missed.tell(event)
         if isinstance(event, CommandTyped) and event.during_call:
-            return await self._typed_during_call(event)
-        return await self._handle(event)
+            answer = await self._typed_during_call(event)
+        else:
+            answer = await self._handle(event)
+        if isinstance(answer, CommandReply) and missed:
+            return replace(answer, notes=(*answer.notes, missed))
+        if isinstance(event, PromptSubmitted) and isinstance(answer, NoReply) and missed:
+            return replace(answer, note=missed)
+        self.steering.owe(event.key, [missed])
+        return answer
 
     async def _typed_during_call(self, event: CommandTyped) -> HostAnswer:
         """Answer a command that a running tool call may have sent: approve nothing, and tell."""
@@ -300,6 +312,7 @@ class Supervisor:
             session,
             project=event.project or session.project,
             host_process=event.speaker or session.host_process,
+            transcript=getattr(event, "transcript", "") or session.transcript,
             ended=event.reason if isinstance(event, SessionEnded) else "",
             seen_at=self._services.clock.now(),
         )

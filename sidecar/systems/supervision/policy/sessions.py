@@ -52,7 +52,9 @@ RUN_ON: Final = {**dict.fromkeys(GO_ON, ""), GoalStatus.JUDGED: "--goal GOAL --c
 }
 """The options with which `supervisor run` goes on with such a goal; no host of it takes a prompt."""
 
-TOUCHED_FIELDS = frozenset({"active_since", "ended", "host_process", "project", "revision", "seen_at"})
+TOUCHED_FIELDS = frozenset(
+    {"active_since", "ended", "host_process", "project", "revision", "seen_at", "transcript"}
+)
 """Fields of a session that events change which void no judging."""
 
 
@@ -195,6 +197,18 @@ STUCK_STATUSES: Final = frozenset({GoalStatus.STALLED, GoalStatus.EXHAUSTED, Goa
 """Statuses of a goal that goes on only when a person does something."""
 
 
+MISSED_STOP: Final = "its turn ended and the host reported no stop, so nothing was judged; are its hooks off?"
+"""What is said of a session whose record shows the end of a turn that nobody reported."""
+
+
+def missed_stop_message(session: Session) -> str:
+    """Tell of such a session."""
+    ways = "Type in a shell: supervisor doctor. Then type a prompt there"
+    return (
+        f"Supervisor: the agent of session {session.key.id[:8]} is not held to its goal: {MISSED_STOP} {ways}"
+    )
+
+
 class JudgingStep(Struct, frozen=True, kw_only=True):
     """What the judging of a stop does, and since when, in seconds since the epoch.
 
@@ -225,18 +239,28 @@ class Activity(Struct, frozen=True, kw_only=True):
 
 
 def find_activity(
-    session: Session, judging: JudgingStep | None, last: StopJudged | None, *, running: bool
+    session: Session,
+    judging: JudgingStep | None,
+    last: StopJudged | None,
+    *,
+    running: bool,
+    missed: float = 0.0,
 ) -> Activity:
-    """Return what a session does. `last` is its last judged stop; `running`: its host may still run."""
+    """Return what a session does. `last` is its last judged stop; `running`: its host may still run.
+
+    `missed`: when its turn ended, where no stop was reported.
+    """
     if judging is not None:
         return Activity(state="judging", since=judging.since, detail=judging.doing, output=judging.output)
     if session.ended or not running:
-        left = "left by /clear" if session.ended == CLEARED_BY_USER else ""
+        left = "left by /clear" if session.ended == CLEARED_BY_USER else MISSED_STOP if missed else ""
         resumable = session.goal is not None and session.goal.status in OPEN_STATUSES
         way = f"resume session {session.key.id} in the host"
         way = f"type `{run_command(session)}`" if session.key.host == RUN_HOST else way
         back = f"its goal goes on when you {way}" if resumable else ""
         return Activity(state="closed", since=session.seen_at, detail="; ".join(filter(None, (left, back))))
+    if missed:
+        return Activity(state="waiting", since=missed, detail=MISSED_STOP)
     if session.active_since is not None:
         return Activity(state="working", since=session.active_since)
     if last is not None and last.decided in WAITING_REASONS and active_goal(session) is not None:
