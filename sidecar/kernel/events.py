@@ -153,10 +153,11 @@ NO_RUBRIC = Rubric(patterns=(), antipatterns=(), origin="")
 
 
 class TurnRead(Struct, frozen=True, tag="turn"):
-    """The recorded turn, and the rubric in force after it."""
+    """The recorded turn, the rubric in force after it, and the seconds of work in it, None for unknown."""
 
     turn: Turn
     rubric: Rubric = NO_RUBRIC
+    worked: float | None = None
 
 
 class ProjectState(Struct, frozen=True, kw_only=True, tag="project-state"):

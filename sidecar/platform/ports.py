@@ -34,6 +34,9 @@ class Clock(Protocol):
     def now(self) -> float:
         """Seconds since the epoch."""
 
+    def awake(self) -> float:
+        """Seconds in which this machine was awake; nobody sets it. Only differences of one boot count."""
+
     async def pause(self, seconds: float) -> None:
         """Wait for this many seconds."""
 
@@ -222,6 +225,9 @@ class SystemClock:
 
     def now(self) -> float:
         return time.time()
+
+    def awake(self) -> float:
+        return time.monotonic()
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

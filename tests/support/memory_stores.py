@@ -265,14 +265,19 @@ class ManualClock:
 
     def __init__(self, at: float = MANUAL_CLOCK_START) -> None:
         self._at = at
+        self._awake = 1000.0
         self._waiting: list[tuple[float, asyncio.Event]] = []
 
     def now(self) -> float:
         return self._at
 
-    def advance(self, seconds: float) -> None:
-        """Let time pass; less than nothing is a clock set back."""
+    def awake(self) -> float:
+        return self._awake
+
+    def advance(self, seconds: float, *, awake: float | None = None) -> None:
+        """Let time pass; less than nothing is a clock set back, `awake` less a machine that slept."""
         self._at += seconds
+        self._awake += max(seconds, 0.0) if awake is None else awake
         for until, reached in self._waiting:
             if until <= self._at:
                 reached.set()

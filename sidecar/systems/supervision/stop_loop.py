@@ -222,7 +222,10 @@ class StopLoop:
             turn = self._with_journal(turn, inquiry)
             mask = services.secrets.masker(stop.environment)
             rubric = self._rubrics.in_force(stop, turn)
-            return TurnRead(await asyncio.to_thread(mask_turn, turn, mask), rubric)  # half a second at worst
+            turn = await asyncio.to_thread(mask_turn, turn, mask)  # half a second at worst
+            worked = services.clock.awake() - (inquiry.session.active_from or 0.0)
+            known = inquiry.session.active_from is not None and inquiry.session.active_since is not None
+            return TurnRead(turn, rubric, max(0.0, worked) if known else None)
         if isinstance(order, ReadProjectState):
             goal = active_goal(inquiry.session)
             seen = await self._surveyor.look(stop, goal, inquiry.turn)
@@ -352,8 +355,10 @@ class StopLoop:
         stateless = isinstance(ruling, Rest) and ruling.reason in STATELESS_REASONS
         if stateless and inquiry.session == began:
             return ruling
+        clock = self._services.clock
         try:
-            self._save_ruled(began, replace(inquiry.session, seen_at=self._services.clock.now()))
+            ruled = replace(inquiry.session, seen_at=clock.now(), active_from=clock.awake())
+            self._save_ruled(began, ruled)
         except SAVE_ERRORS as error:
             why = f"the state could not be saved: {getattr(error, 'strerror', None) or error}"
             log.warning("%s: %s", inquiry.stop.key.id, why)

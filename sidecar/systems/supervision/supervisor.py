@@ -270,11 +270,11 @@ class Supervisor:
         return NoReply(note=SHADOW_MODE if settings.mode == "shadow" else SWITCHED_ON, watch=watch)
 
     def _prompt(self, event: PromptSubmitted) -> HostAnswer:
-        at = self._services.clock.now()
+        at, awake = self._services.clock.now(), self._services.clock.awake()
         if not event.human:
             self._remember(event.key, event.prompt_id, NOT_TYPED_REPLY)
             self.steering.set_to_work(event, human=False)
-            return self._changed(event, lambda session: sessions.mark_agent_active(session, at))
+            return self._changed(event, lambda session: sessions.mark_agent_active(session, at, awake))
         self._generations.supersede(event.key)
         if not self._services.switches.off(event.project):
             self._bases.begin_turn(event)
@@ -282,10 +282,10 @@ class Supervisor:
             self.steering.set_to_work(event)
         else:
             self.steering.unseen(event)
-        return self._changed(event, lambda session: self._spoken(session, at))
+        return self._changed(event, lambda session: self._spoken(session, at, awake))
 
-    def _spoken(self, session: Session, at: float) -> Session:
-        session = sessions.reset_after_prompt(session, at)
+    def _spoken(self, session: Session, at: float, awake: float) -> Session:
+        session = sessions.reset_after_prompt(session, at, awake)
         if session.goal is None or session.goal.status not in sessions.TAKEN_UP:
             return session
         return sessions.take_up_goal(session, self._services.configuration.load()[0])
@@ -355,7 +355,7 @@ class Supervisor:
         services, at = self._services, self._services.clock.now()
         settings, errors = services.configuration.load()
         stored = self._family.session_of(event)
-        before = sessions.reset_after_prompt(stored, at)
+        before = sessions.reset_after_prompt(stored, at, services.clock.awake())
         position = services.transcripts.position(event) or before.counted_to
         if event.order.name in ("rubric", ACCEPT_NAME):
             session, reply = before, self.steering.obey(event)
@@ -369,7 +369,7 @@ class Supervisor:
             self._generations.supersede(event.key, _supersede_reason(session, reply))
         at_rest = event.origin and stored.active_since is None  # a shell sets no agent to work
         if not reply.work or at_rest:  # the agent is where it was
-            session = replace(session, active_since=stored.active_since)
+            session = sessions.mark_agent_active(session, stored.active_since, stored.active_from)
         try:
             if not looked:
                 services.store.save(self._touched(session, event))

@@ -41,7 +41,11 @@ async def test_a_new_session_has_no_goal_and_no_state_before_something_happens(f
     assert fakes.store.load(KEY) is None
     await tell(fakes, prompt(host_pid=PID))
     assert fakes.state() == Session(
-        key=KEY, project=PROJECT, active_since=fakes.clock.now(), seen_at=fakes.clock.now()
+        key=KEY,
+        project=PROJECT,
+        active_since=fakes.clock.now(),
+        active_from=fakes.clock.awake(),
+        seen_at=fakes.clock.now(),
     )
 
 

@@ -29,7 +29,7 @@ from support.cases import (
     turn,
     with_goal,
 )
-from support.fakes import Fakes, command
+from support.fakes import Fakes, command, prompt
 from support.logs import event_log
 from support.memory_stores import LoggedRecord
 from support.scripted_gates import FAILED, PASSED, ScriptedEnding
@@ -113,6 +113,23 @@ async def test_a_whole_goal_from_sent_back_to_judged(fakes: Fakes) -> None:
     spent = fakes.goal().spent
     assert (fakes.goal().status, spent.continuations, spent.seconds) == (GoalStatus.JUDGED, 1, 60.0)
     assert fakes.story() == ["stop: continue", "stop: judged"]
+
+
+@pytest.mark.parametrize(
+    ("wall", "awake", "spent"), [(30_000.0, 20.0, 20.0), (-3600.0, 20.0, 20.0), (60.0, -90.0, 0.0)]
+)
+async def test_only_time_in_which_the_machine_was_awake_is_spent(
+    fakes: Fakes, wall: float, awake: float, spent: float
+) -> None:
+    fakes.store.save(with_goal())
+    fakes.judge.script(incomplete(), incomplete())
+    await fakes.tell(prompt())
+    fakes.clock.advance(wall, awake=awake)
+    first = await fakes.sent_back()
+    fakes.transcripts.arrived.append(first.feedback.id)
+    fakes.clock.advance(wall, awake=awake)
+    await fakes.sent_back(continued=True)
+    assert fakes.goal().spent.seconds == 2 * spent
 
 
 async def test_a_continuation_that_never_arrived_is_given_back(fakes: Fakes) -> None:

@@ -53,16 +53,16 @@ RUN_ON: Final = {**dict.fromkeys(GO_ON, ""), GoalStatus.JUDGED: "--goal GOAL --c
 """The options with which `supervisor run` goes on with such a goal; no host of it takes a prompt."""
 
 TOUCHED_FIELDS = frozenset(
-    {"active_since", "ended", "host_process", "project", "revision", "seen_at", "transcript"}
+    {"active_from", "active_since", "ended", "host_process", "project", "revision", "seen_at", "transcript"}
 )
 """Fields of a session that events change which void no judging."""
 
 
-def reset_after_prompt(session: Session, at: float) -> Session:
-    """Reset what was counted in a row, because a person spoke. `at`: seconds since the epoch."""
+def reset_after_prompt(session: Session, at: float, awake: float | None = None) -> Session:
+    """Reset what was counted in a row, because a person spoke. `at` and `awake`: see Clock."""
     pending = session.pending if session.pending and session.pending.for_goal else None
-    session = replace(session, pending=pending, waited_for=(), active_since=at, notified_idle=False)
-    return replace(session, unasked=0, stalls=0, streak=0)
+    session = replace(mark_agent_active(session, at, awake), unasked=0, stalls=0, streak=0)
+    return replace(session, pending=pending, waited_for=(), notified_idle=False)
 
 
 def take_up_goal(session: Session, settings: Settings) -> Session:
@@ -108,9 +108,9 @@ def answer_way(session: Session) -> str:
     return way if run else "Type your answer, and the goal goes on."
 
 
-def mark_agent_active(session: Session, at: float) -> Session:
-    """Note that the host itself set the agent to work, because something in the background ended."""
-    return replace(session, active_since=at)
+def mark_agent_active(session: Session, at: float | None, awake: float | None = None) -> Session:
+    """Note that the agent is set to work, by a prompt or because something in the background ended."""
+    return replace(session, active_since=at, active_from=awake)
 
 
 def resume_session(session: Session, settings: Settings) -> Session:

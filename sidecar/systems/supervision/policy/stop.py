@@ -101,7 +101,7 @@ def _advance(inquiry: Inquiry, fact: Fact, at: float) -> StopStep:
     match fact:
         case TurnRead():
             project_state = replace(inquiry.project_state, rubric=fact.rubric)
-            return _handle_turn_read(replace(inquiry, project_state=project_state), fact.turn, at)
+            return _handle_turn_read(replace(inquiry, project_state=project_state), fact, at)
         case ProjectState():
             return _handle_project_state(replace(inquiry, project_state=fact), at)
         case GatesRan() | OldChecksRan() | ChecksTried():
@@ -112,11 +112,12 @@ def _advance(inquiry: Inquiry, fact: Fact, at: float) -> StopStep:
             return judge_step.handle_judge_failure(inquiry, fact, at)
 
 
-def _handle_turn_read(inquiry: Inquiry, turn: Turn, at: float) -> StopStep:
+def _handle_turn_read(inquiry: Inquiry, fact: TurnRead, at: float) -> StopStep:
+    turn = fact.turn
     if turn.unfinished and not turn.readable:  # nobody knows whether it is a stop at all
         return rest_unjudged(replace(inquiry, turn=turn), turn.unfinished)
     session, arrived = settle_continuation(inquiry.session, turn, continued=inquiry.stop.continued)
-    session = _add_turn_spending(session, turn, at)
+    session = _add_turn_spending(session, fact, at)
     lost = inquiry.session.pending is not None and not arrived
     inquiry = replace(inquiry, session=session, turn=turn, arrived=arrived, lost=lost)
     reason = next((reason for reason, holds in LATE_SKIP_RULES if holds(inquiry, turn)), None)
@@ -161,13 +162,13 @@ def _handle_project_state(inquiry: Inquiry, at: float) -> StopStep:
     return _judge_with_goal(replace(inquiry, session=replace(inquiry.session, goal=goal)), goal, at)
 
 
-def _add_turn_spending(session: Session, turn: Turn, at: float) -> Session:
+def _add_turn_spending(session: Session, fact: TurnRead, at: float) -> Session:
     """Add the tokens and seconds since the last stop to what the goal has spent."""
-    goal, since = active_goal(session), session.active_since
+    goal, since, turn = active_goal(session), session.active_since, fact.turn
     session = replace(session, counted_to=max(session.counted_to, turn.position), active_since=None)
     if goal is None:
         return session
-    seconds = max(0.0, at - since) if since is not None else 0.0
+    seconds = max(0.0, at - since if since is not None else 0.0) if fact.worked is None else fact.worked
     spent = replace(goal.spent, tokens=goal.spent.tokens + turn.tokens, seconds=goal.spent.seconds + seconds)
     return replace(session, goal=replace(goal, spent=spent))
 
