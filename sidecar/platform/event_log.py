@@ -19,6 +19,7 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from urllib.parse import quote
@@ -79,6 +80,10 @@ INSERT: Final = (
 )
 BESIDE: Final = ("-wal", "-shm")
 """What SQLite writes beside a log."""
+SCHEMA_COOKIE: Final = "PRAGMA schema_version"
+"""Gives a number that is another one after each change of the schema."""
+OBJECTS: Final = "SELECT name, sql FROM sqlite_master"
+WRITTEN: Final = "SELECT at, data FROM events WHERE position = ?"
 COLUMNS: Final = "position, at, host, session, project, system, kind, origin, data"
 NO_AUDIT: Final = f"kind != '{AUDIT_KIND}'"
 """The audit has its own order of removal, and its own chain that shows losses."""
@@ -120,9 +125,10 @@ class LogFileError(OSError):
 
 
 class _Connection(sqlite3.Connection):
-    """A connection of one thread. `file` identifies the file that it opened."""
+    """A connection of one thread. `file` identifies the file that it opened, `schema` what is in it."""
 
     file: Identity
+    schema: int | None = None
 
     def __del__(self) -> None:
         self.close()  # Python 3.13 warns of a connection that a thread left open
@@ -162,7 +168,14 @@ class EventLogFile:
         host, session = (event.session.host, event.session.id) if event.session else ("", "")
         texts = map(_encodable, (host, session, event.project, event.system, event.kind, event.origin))
         row = (event.at, *texts, _pack(event.data))
-        position = self._carry_out(lambda connection: connection.execute(INSERT, row).lastrowid, create=True)
+        try:
+            position = self._carry_out(lambda connection: _insert(connection, row), create=True)
+        except OSError as error:
+            if self._incidents is not None:
+                self._incidents.report(
+                    f"Supervisor: nothing can be written to its log ({error}). {LOOK_HERE}"
+                )
+            raise
         if not position:
             raise OSError(errno.EIO, "the log gave no position", str(self._path))
         with self._lock:
@@ -269,6 +282,7 @@ class EventLogFile:
         there = _identity(self._path)
         if held is not None:
             if held.file == there:
+                _check_schema(held)
                 return held
             self._drop_connection()
         if there is None:
@@ -290,6 +304,7 @@ class EventLogFile:
         if version != SCHEMA_VERSION:
             fault = FileFault.FUTURE if version > SCHEMA_VERSION else FileFault.CORRUPT
             raise BrokenStateError(fault, f"version {version}; this Supervisor knows {SCHEMA_VERSION}")
+        _check_schema(connection)
         return connection
 
     def _drop_connection(self) -> None:
@@ -380,6 +395,34 @@ class EventLogFile:
         self._watched.move_to_end(key)
         while len(self._watched) > SESSIONS_WATCHED:
             self._watched.popitem(last=False)
+
+
+# --- what is in it ------------------------------------------------------------------------------------------
+
+
+@cache
+def _own_objects() -> frozenset[tuple[str, str]]:
+    """The tables and indexes that a log has."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA)
+        return frozenset(connection.execute(OBJECTS))
+
+
+def _check_schema(connection: _Connection) -> None:
+    """Raise BrokenStateError where the schema changed since it was looked at, and is not ours any more."""
+    found = connection.execute(SCHEMA_COOKIE).fetchone()[0]
+    if found != connection.schema and frozenset(connection.execute(OBJECTS)) != _own_objects():
+        raise BrokenStateError(FileFault.EDITED, "its tables, indexes and triggers are not as they were made")
+    connection.schema = found
+
+
+def _insert(connection: _Connection, row: tuple[object, ...]) -> int | None:
+    """Insert an event, look whether it is there, and return its position. Raises BrokenStateError."""
+    position = connection.execute(INSERT, row).lastrowid
+    if connection.execute(WRITTEN, (position,)).fetchone() != (row[0], row[-1]):
+        connection.schema = None
+        _check_schema(connection)  # where all is ours, another process deleted it
+    return position
 
 
 # --- rows ---------------------------------------------------------------------------------------------------
@@ -496,6 +539,5 @@ def _identity(path: Path) -> Identity | None:
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
-    """Whether the file is at fault: it is no database, it is torn, or it lacks our tables."""
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or "no such " in str(error)
+    """Whether the file is at fault: it is no database, or it is torn."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

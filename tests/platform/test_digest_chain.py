@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,12 +12,12 @@ from msgspec.structs import replace
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform import session_documents
 from sidecar.platform import state as digest_chain
+from sidecar.platform.state import Incidents
 from support.disks import refuse
 from support.states import KEY, SESSION, UnversionedFiles, folder_in_its_place, link, reasons, saved, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -49,14 +50,6 @@ def test_a_state_of_another_session_shows(folder: Path, state: Path) -> None:
     assert "it belongs to another session" in reasons(folder)[0]
 
 
-def test_a_state_without_its_chain_shows_unless_we_remember(folder: Path, state: Path) -> None:
-    store = saved(folder, SESSION)
-    state.with_suffix(".chain").unlink()
-    assert store.load(KEY) == SESSION
-    assert UnversionedFiles(folder).load(KEY) is None
-    assert "not what Supervisor wrote last" in reasons(folder)[0]
-
-
 @pytest.mark.parametrize("restarted", [False, True])
 def test_a_state_that_was_removed_by_hand_is_noted_once(
     folder: Path, state: Path, *, restarted: bool
@@ -77,17 +70,20 @@ def test_what_supervisor_forgot_is_not_noted_as_removed(folder: Path, state: Pat
     assert [path.name for path in state.parent.iterdir()] == ["README"]
 
 
-@pytest.mark.parametrize("damage", [link, folder_in_its_place, to_bytes(b"nothing of ours\n")])
-def test_a_chain_that_says_nothing_vouches_for_nothing_after_a_restart(
+@pytest.mark.parametrize("damage", [link, folder_in_its_place, to_bytes(b"nothing of ours\n"), Path.unlink])
+def test_a_chain_that_says_nothing_drops_no_goal_and_is_told_once(
     folder: Path, state: Path, damage: Callable[[Path], None]
 ) -> None:
-    saved(folder, SESSION)
+    before = saved(folder, SESSION)
     damage(state.with_suffix(".chain"))
-    store = UnversionedFiles(folder)
-    assert store.load(KEY) is None
-    assert "claude-code-s1.json.edited-" in reasons(folder)[-1]
+    assert before.load(KEY) == SESSION, "a process that remembers needs no chain"
+    store = UnversionedFiles(folder, incidents := Incidents())
+    assert (store.load(KEY), store.load(KEY)) == (SESSION, SESSION)
+    (told,) = incidents.take(KEY)
+    assert "was removed or damaged, and not by Supervisor. It holds as it is" in told
     store.save(replace(SESSION, stalls=1))
-    assert UnversionedFiles(folder).load(KEY) == replace(SESSION, stalls=1)
+    assert UnversionedFiles(folder, incidents).load(KEY) == replace(SESSION, stalls=1)
+    assert incidents.take(KEY) == ()
 
 
 def test_a_process_that_died_between_chain_and_state_loses_nothing(

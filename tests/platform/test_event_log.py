@@ -24,6 +24,7 @@ from sidecar.kernel.log import (
 )
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings, Mode
+from sidecar.platform import event_log as event_log_module
 from sidecar.platform.event_log import DATA_LIMIT, LOG_FILE, EventLogFile, lost_logs
 from sidecar.platform.log_readings import DailySpending
 from sidecar.platform.state import Incidents
@@ -51,7 +52,7 @@ def times(log: EventLogFile) -> list[float]:
 def changed(state: Path, statement: str) -> None:
     """Change the log as anybody may who has a program for it."""
     with contextlib.closing(sqlite3.connect(state / LOG_FILE)) as other, other:
-        other.execute(statement)
+        other.executescript(statement)
 
 
 def test_all_of_its_files_are_their_owners_alone(tmp_path: Path) -> None:
@@ -104,18 +105,33 @@ def folder(path: Path) -> None:
     path.mkdir()
 
 
+TRIGGER = "CREATE TRIGGER t BEFORE INSERT ON events BEGIN SELECT RAISE(IGNORE); END"
+FOREIGN = {
+    "a trigger that swallows": TRIGGER,
+    "a trigger that alters": "CREATE TRIGGER t AFTER INSERT ON events BEGIN UPDATE events SET at = 0; END",
+    "an index that fails": "CREATE INDEX i ON events (json(origin || '{')) WHERE at > 29",
+    "a view in its place": "ALTER TABLE events RENAME TO e; CREATE VIEW events AS SELECT * FROM e",
+}
+"""What somebody else may put into a log's schema."""
+
+
+def planted(statement: str) -> Callable[[Path], object]:
+    return lambda path: changed(path.parent, statement)
+
+
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no log": (lambda path: path.write_bytes(b"no log" * 1000), "corrupt"),
     "empty": (lambda path: path.write_bytes(b""), "corrupt"),
     "torn": (torn, "corrupt"),
-    "another table": (lambda path: changed(path.parent, "ALTER TABLE events RENAME TO others"), "corrupt"),
+    "another table": (lambda path: changed(path.parent, "ALTER TABLE events RENAME TO others"), "edited"),
     "of a later version": (lambda path: changed(path.parent, "PRAGMA user_version = 9"), "future-version"),
+    **{name: (planted(statement), "edited") for name, statement in FOREIGN.items()},
     "a link": (link, "unreadable"),
     "a folder": (folder, "unreadable"),
 }
 
 
-SEEN_AT_ONCE = ("another table", "a link", "a folder")
+SEEN_AT_ONCE = ("another table", *FOREIGN, "a link", "a folder")
 """Damages that a process notices whose cache has all of the log."""
 
 
@@ -144,6 +160,25 @@ def test_a_damaged_log_is_set_aside_with_its_reason_and_a_new_one_begins(
     assert f"It was set aside as {LOG_FILE}.{fault}-1: what it told of stops, tasks and cost is gone" in told
     assert len(lost_logs(tmp_path)) == 1
     assert incidents.take(KEY) == ()
+
+
+def test_an_event_is_there_after_it_was_written_whatever_the_schema_says_of_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    incidents = Incidents()
+    log = event_log(tmp_path, incidents)
+    log.append(event(1.0))
+    changed(tmp_path, "UPDATE sqlite_sequence SET seq = 9223372036854775807")
+    with pytest.raises(OSError, match="full"):
+        log.append(event(1.5))
+    assert "nothing can be written to its log" in incidents.take(KEY)[0]
+    changed(tmp_path, "UPDATE sqlite_sequence SET seq = 1")
+    monkeypatch.setattr(event_log_module, "SCHEMA_COOKIE", "SELECT 4")  # as if it had not changed
+    log.append(event(2.0))
+    changed(tmp_path, TRIGGER)
+    log.append(event(2.5))
+    assert times(log) == [2.5]
+    assert "It was set aside as" in incidents.take(KEY)[0]
 
 
 def test_an_event_that_cannot_be_decoded_is_named_and_the_others_are_read(tmp_path: Path) -> None:
