@@ -9,6 +9,7 @@ import { spawn } from "node:child_process"
 import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, realpathSync } from "node:fs"
 import { createConnection } from "node:net"
 import { homedir } from "node:os"
+import { fileURLToPath } from "node:url"
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path"
 
 const VERSION = "0.2.0"
@@ -418,6 +419,8 @@ const FOLDERS = [
   STATE,
   join(base(process.env.XDG_CONFIG_HOME, ".config"), "supervisor"),
   join(homedir(), ".config", "opencode", "supervisor"),
+  join(process.env.CLAUDE_CONFIG_DIR || join(homedir(), ".claude"), "plugins", "cache", "supervisor"),
+  fileURLToPath(import.meta.url), // this file
 ]
 const WRITERS = ["edit", "write", "multiedit", "apply_patch", "patch"]
 const READERS = "cat|cd|diff|du|echo|file|grep|head|jq|ls|pwd|rg|stat|tail|wc"

@@ -18,6 +18,7 @@ from msgspec import Struct
 from sidecar import __version__
 from sidecar.cli.options import CLAUDE_CODE
 from sidecar.hosts.claude_code.plugin import SETTINGS_LIMIT, user_folder, user_settings_file
+from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.dialogue import LineTooLongError, NotLaunchedError, ProcessDialogue, open_dialogue
 from sidecar.platform.files import UnusableFileError, read_whole
@@ -163,9 +164,6 @@ async def _count_tools(server: ProcessDialogue) -> int:
 
 MANAGED_SETTINGS: Final = Path("/etc/claude-code/managed-settings.json")
 PROJECT_SETTINGS: Final = (".claude/settings.json", ".claude/settings.local.json")
-TAIL_BYTES: Final = 1 << 16
-"""Bytes of a transcript's end that are searched."""
-TURN_ENDED: Final = b'"stop_reason":"end_turn"'
 
 
 class _Switches(Struct, frozen=True, rename="camel"):
@@ -208,10 +206,8 @@ def _unheard_session() -> Iterator[DoctorFinding]:
         known = (folders.state / "sessions" / f"{file_stem(key)}.json").exists()
         if known or newest.stat().st_mtime < folders.runtime.stat().st_mtime:
             return
-        with newest.open("rb") as transcript:
-            transcript.seek(max(0, newest.stat().st_size - TAIL_BYTES))
-            if TURN_ENDED in transcript.read():
-                yield error_finding(
-                    f"Claude Code worked here (session {newest.stem}) and no hook of ours ran",
-                    "start claude anew here: hooks are read at its start, and --safe-mode runs none",
-                )
+        if ClaudeTranscripts.ended(str(newest)):
+            yield error_finding(
+                f"Claude Code worked here (session {newest.stem}) and no hook of ours ran",
+                "start claude anew here: hooks are read at its start, and --safe-mode runs none",
+            )

@@ -140,6 +140,7 @@ def _install_into_claude(  # noqa: PLR0913 - what two commands say
     for order in orders:
         _print_claude_command(order)
         echo(f"  {host_plugins.run(*order)}")
+    plugin.repair_copies(os.environ)
     echo(denial)
     plugin.replace_deny_rules(settings, old, new)
     echo("Done. Start claude in a project and type: /supervisor:goal all tests pass")

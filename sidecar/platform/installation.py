@@ -5,6 +5,7 @@ It also tells one state of the code from another, which a version does not: a cl
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 import sys
@@ -20,6 +21,12 @@ COMPILED: Final = (
     *("anyio", "attr", "cattrs", "lsprotocol", "mcp", "mcp_types", "pydantic", "pygls", "starlette"),
 )
 """Packages imported at start-up, by the sidecar and by the servers that hosts start."""
+
+
+PACKAGED: Final = "sidecar/_plugin/"
+"""The plugin's folder in an installed package."""
+LOADED_BY_HOSTS: Final = ("hooks/", "commands/", ".mcp.json", ".claude-plugin/plugin.json")
+"""What a host loads of the plugin."""
 
 
 class HostError(Exception):
@@ -41,6 +48,24 @@ def plugin_root() -> Path:
         f"the plugin's files are neither beside {package} nor in it",
         "install the package whole: uv tool install supervisor-sidecar",
     )
+
+
+def altered_plugin_files(root: Path) -> tuple[str, ...]:
+    """Return the files of a plugin's folder that are not those that we were installed with.
+
+    A checkout was not installed, so there are none. Raises OSError.
+    """
+    record = Path(code_root(), f"supervisor_sidecar-{sidecar.__version__}.dist-info", "RECORD")
+    lines = record.read_text(encoding="utf-8").splitlines() if record.is_file() else ()
+    known = (line.removeprefix(PACKAGED).split(",") for line in lines if line.startswith(PACKAGED))
+    loaded = ((name, digest) for name, digest, *_ in known if digest and name.startswith(LOADED_BY_HOSTS))
+    return tuple(name for name, digest in loaded if digest != _record_digest(root / name))
+
+
+def _record_digest(path: Path) -> str:
+    """Return a file's digest as an installer records it."""
+    digest = hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest()
+    return f"sha256={base64.urlsafe_b64encode(digest).decode().rstrip('=')}"
 
 
 def code_root() -> str:

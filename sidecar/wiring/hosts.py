@@ -7,8 +7,10 @@ Those of a host are imported when it first speaks: few users have both.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sidecar.evidence.ports import EvidenceServices
@@ -16,7 +18,9 @@ from sidecar.hosts import unrecorded
 from sidecar.hosts.ports import HostCodec, HostTranscripts
 from sidecar.hosts.shared import OPENCODE
 from sidecar.hosts.unrecorded import RunCodec
+from sidecar.kernel.events import HostEvent
 from sidecar.kernel.runs import RUN_HOST
+from sidecar.platform.installation import HostError
 from sidecar.platform.ports import built_on_use
 from sidecar.platform.services import PlatformServices
 from sidecar.servers.control import Peer
@@ -43,6 +47,18 @@ def build_transcripts(shared: EvidenceServices) -> HostTranscripts:
         built_on_use(partial(_opencode_history, shared)),
         unrecorded.MarkerTurns(shared.workspace, shared.store),
     )
+
+
+def altered_plugin(host: str, event: HostEvent) -> str:
+    """Tell of a file of our plugin in this host that is not what was installed; "" for none. Never raises."""
+    from sidecar.hosts.claude_code import plugin
+    from sidecar.hosts.opencode import plugin_file
+
+    with contextlib.suppress(OSError, HostError):
+        if host == OPENCODE:
+            return plugin_file.altered_plugin(event.environment, Path(event.project))
+        return plugin.altered_plugin(event.environment)
+    return ""
 
 
 def build_toasts() -> Toasts:

@@ -41,7 +41,13 @@ from sidecar.systems.supervision.people import (
 from sidecar.systems.supervision.ports import OtherSystems, Services
 from sidecar.systems.supervision.saved_files import SavedFileWatch
 from sidecar.systems.supervision.supervisor import Supervisor
-from sidecar.wiring.hosts import build_codecs, build_toasts, build_transcripts, remember_opencode
+from sidecar.wiring.hosts import (
+    altered_plugin,
+    build_codecs,
+    build_toasts,
+    build_transcripts,
+    remember_opencode,
+)
 from sidecar.wiring.platform import build_evidence, build_platform, build_rubrics
 
 if TYPE_CHECKING:
@@ -88,7 +94,11 @@ def build_supervision(
         services=services,
         supervisor=supervisor,
         hooks=HookHandler(
-            services, build_codecs(), dict.fromkeys(OFFER.events, supervisor.tell), supervisor.judging
+            services,
+            build_codecs(),
+            dict.fromkeys(OFFER.events, supervisor.tell),
+            supervisor.judging,
+            altered_plugin,
         ),
         people=CommandLineService(services, supervisor),
         toasts=build_toasts(),

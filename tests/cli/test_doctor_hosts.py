@@ -168,9 +168,10 @@ async def test_hooks_that_are_switched_off_or_did_not_run_here_are_an_error(here
     state = user_paths().state / "sessions" / "claude-code-s1.json"
     for folder in (projects, state.parent, here.project / ".claude"):
         folder.mkdir(parents=True)
-    (projects / "s1.jsonl").write_text('{"message":{"stop_reason":"tool_use"}}\n', encoding="utf-8")
+    answer = '{"type":"assistant","timestamp":"2026-11-29T04:32:10Z","message":{"stop_reason":"%s"}}\n'
+    (projects / "s1.jsonl").write_text(answer % "tool_use", encoding="utf-8")
     assert await errors() == []
-    (projects / "s1.jsonl").write_text('{"message":{"stop_reason":"end_turn"}}\n', encoding="utf-8")
+    (projects / "s1.jsonl").write_text(answer % "end_turn", encoding="utf-8")
     assert await errors() == ["Claude Code worked here (session s1) and no hook of ours ran"]
     off = here.project / ".claude" / "settings.local.json"
     off.write_text('{"disableAllHooks": true}', encoding="utf-8")

@@ -137,6 +137,8 @@ def test_a_file_tool_is_refused_below_state_configuration_and_runtime_wherever_a
         ("edit", {"filePath": f"{home}/tools/lib/sidecar.py"}),
         ("write", {"filePath": f"{home}/supervisor"}),
         ("write", {"filePath": f"{home}/dotfiles/rubric.md"}),
+        ("edit", {"filePath": str(project.with_name("plugin.mjs"))}),
+        ("write", {"filePath": f"{home}/.claude/plugins/cache/supervisor/supervisor/0.2.0/hooks/hooks.json"}),
         ("apply_patch", patch("link/config.toml")),
         ("read", {"filePath": f"{home}/.local/state/supervisor/mcp-token"}),
         ("grep", {"path": f"{home}/.local/state/supervisor/mcp-token", "pattern": "."}),
@@ -184,6 +186,7 @@ def test_a_shell_line_that_names_a_folder_of_ours_may_only_read(
 ) -> None:
     home = str(home_is_a_fresh_folder)
     lines = [line.replace("THEIRS", home) for line in REFUSED]
+    lines.append(f"echo >> {project.with_name('plugin.mjs')}")
     calls = [("bash", {"command": line}) for line in (*lines, *THROUGH)]
     inside = ("bash", {"command": "rm config.toml", "workdir": f"{home}/.config/supervisor"})
     found = words(project, home_is_a_fresh_folder, *calls, inside)

@@ -15,6 +15,7 @@ What this file knows of the host, each point seen in 2.1.197 and 2.1.330:
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 from contextlib import suppress
 from pathlib import Path
@@ -23,9 +24,10 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 from msgspec import Struct
 
+from sidecar import __version__
 from sidecar.platform import processes
 from sidecar.platform.files import OWNER_FILE, UnusableFileError, read_whole, write_whole
-from sidecar.platform.installation import HostError
+from sidecar.platform.installation import HostError, altered_plugin_files, plugin_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -52,6 +54,23 @@ def user_folder(environment: Mapping[str, str]) -> Path:
 def cached_plugins(environment: Mapping[str, str]) -> Path:
     """Where the host keeps its copies of our plugins, which it leaves for some days after an uninstall."""
     return user_folder(environment) / "plugins" / "cache" / "supervisor"
+
+
+def altered_plugin(environment: Mapping[str, str]) -> str:
+    """Tell of files of the plugin that the host loads and that are not those installed; "" for none."""
+    root = Path(environment.get("CLAUDE_PLUGIN_ROOT", ""))
+    copied = root.name == __version__ and root.is_relative_to(cached_plugins(environment))
+    altered = altered_plugin_files(root) if copied or root == plugin_root() else ()
+    way = "supervisor install claude-code" if copied else "uv tool install --reinstall supervisor-sidecar"
+    said = f"{', '.join(altered[:2])} of the plugin in {root} is not what was installed. Type: {way}"
+    return f"Supervisor: {said}" if altered else ""
+
+
+def repair_copies(environment: Mapping[str, str]) -> None:
+    """Replace such files of the host's copy of the plugin, which it makes but once. Raises OSError."""
+    for root in cached_plugins(environment).glob(f"*/{__version__}"):
+        for name in altered_plugin_files(root):
+            write_whole(root / name, (plugin_root() / name).read_bytes())
 
 
 def read_settings(path: Path) -> bytes:
@@ -95,9 +114,11 @@ def change_settings(path: Path, change: Callable[[bytes], bytes], moves: Iterabl
 
 
 def deny_rules(folders: Paths, runtime: Path | None) -> tuple[str, ...]:
-    """The rules for state, configuration and the `supervisor` command `runtime` with its environment."""
-    own = (folders.state, folders.config, Path.home() / ".config" / "opencode" / "supervisor")
+    """The rules for state, configuration, plugins, and the command `runtime` with its environment."""
+    opencode = Path.home() / ".config" / "opencode"
+    own = (folders.state, folders.config, opencode / "supervisor", cached_plugins(os.environ))
     edits = [f"{one}/**" for folder in own for one in dict.fromkeys((folder, folder.resolve()))]
+    edits.append(str(opencode / "plugin*" / "supervisor.js"))
     if runtime is not None:
         environment = runtime.resolve().parent.parent
         known = (environment / "pyvenv.cfg").is_file()

@@ -27,7 +27,6 @@ from sidecar.hosts.claude_code.transcript_state import MESSAGE_LIMIT, Transcript
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.text import strip_control_codes, truncate_middle
 from sidecar.kernel.turn import CallOutcome, Turn
-from sidecar.platform.ports import remember_newest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -182,7 +181,6 @@ class ClaudeTranscripts:
         self._pause = pause
         self._known: OrderedDict[str, TranscriptFollower | None] = OrderedDict()
         self._paths: OrderedDict[SessionKey, str] = OrderedDict()
-        self._ends: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
     async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
         """Read the turn that ends in `stop`; see hosts.ports.Transcripts."""
@@ -219,14 +217,10 @@ class ClaudeTranscripts:
         calls = _read_end(path, 0, LOOK_BACK_STEPS[0]).turn(0, 0).calls
         return bool(calls) and calls[-1].outcome is CallOutcome.PENDING
 
-    def ended(self, path: str) -> float:
+    @staticmethod
+    def ended(path: str) -> float:
         """Return when the turn ended, in seconds since the epoch; 0.0 if it goes on or nothing shows it."""
-        size = regular_file_size(path)
-        if self._ends.get(path, (-1, 0.0))[0] != size:
-            remember_newest(
-                self._ends, path, (size, _read_end(path, 0, LOOK_BACK_STEPS[1]).ended_at), SESSIONS
-            )
-        return self._ends[path][1]
+        return _read_end(path, 0, LOOK_BACK_STEPS[1]).ended_at
 
     async def _caught_up(self, stop: AgentStopped, counted_to: int) -> tuple[TranscriptFollower | None, bool]:
         """Read until the reported message is there, and return whether it is."""

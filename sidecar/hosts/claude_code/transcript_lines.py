@@ -112,7 +112,7 @@ class TranscriptLine(msgspec.Struct, frozen=True, rename="camel"):
     """Any line. `content` is that of a queue operation."""
 
     type: str
-    timestamp: str = ""
+    timestamp: datetime | None = None
     uuid: str = ""
     parent_uuid: str | None = None
     is_sidechain: bool | None = False
@@ -140,14 +140,6 @@ RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
 def read_transcript_line(raw: bytes) -> TranscriptLine | None:
     """Decode a whole line, replacing lone surrogates; None if it is no line of a transcript."""
     return try_decode(raw, LINES)
-
-
-def seconds(timestamp: str) -> float:
-    """Return a line's time in seconds since the epoch, 0.0 if it has none."""
-    try:
-        return datetime.fromisoformat(timestamp).timestamp()
-    except ValueError:
-        return 0.0
 
 
 def read_texts(raw: msgspec.Raw) -> list[str]:

@@ -191,8 +191,8 @@ class TranscriptState:
         self._leaf_alive = self._descend(line)
         self._interrupted = False
         found = transcript_lines.read_content_blocks(message.content)
-        ends = message.stop_reason == "end_turn"
-        self.ended_at = transcript_lines.seconds(line.timestamp) if ends else 0.0
+        ended = line.timestamp if message.stop_reason == "end_turn" else None
+        self.ended_at = ended.timestamp() if ended else 0.0
         for block in found:
             if block.type == "tool_use" and block.id:
                 self._call(at, block)

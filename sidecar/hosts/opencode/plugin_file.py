@@ -176,6 +176,15 @@ def identify_plugin_file(path: Path) -> PluginFileInfo | None:
     return PluginFileInfo(found["version"], found["digest"] != _body_digest(body)) if found else None
 
 
+def altered_plugin(environment: Mapping[str, str], project: Path) -> str:
+    """Tell of a file of ours that the host loads and that was changed since an install; "" for none."""
+    folders = opencode_config_folders(environment, project)
+    paths = (path for folder in folders for path in own_plugin_files(folder))
+    altered = next((path for path in paths if (found := identify_plugin_file(path)) and found.changed), None)
+    way = "Type: supervisor install opencode, with --scope project for a project's"
+    return f"Supervisor: {altered} is not what was installed. {way}" if altered else ""
+
+
 def _body_digest(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()[:DIGEST_DIGITS]
 

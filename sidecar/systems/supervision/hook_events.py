@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from sidecar.hosts.ports import HostCodec
 from sidecar.kernel.effects import Continue, HostAnswer, NoReply, Rest
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.events import AgentStopped, AnyHostEvent
+from sidecar.kernel.events import AgentStopped, AnyHostEvent, HostEvent, SessionStarted
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.kernel.text import clean_text
 from sidecar.systems.supervision.policy.sessions import JudgingStep, describe_step
@@ -40,15 +40,18 @@ class HookHandler:
         codecs: Mapping[str, HostCodec],
         handlers: Mapping[str, EventHandler],
         judging: Callable[[SessionKey], JudgingStep | None] = lambda _: None,
+        altered_plugin: Callable[[str, HostEvent], str] = lambda _host, _event: "",
     ) -> None:
         """`codecs`: one per host, by the host's name. `handlers`: by the name of the event's class.
 
-        `judging`: what the judging of a session's stop does.
+        `judging`: what the judging of a session's stop does. `altered_plugin`: a line about what is wrong
+        with our plugin in a host.
         """
         self._services = services
         self._codecs = codecs
         self._handlers = handlers
         self._judging = judging
+        self._altered_plugin = altered_plugin
 
     async def handle(
         self, host: str, raw: bytes, environment: Environment, host_pid: int, peer: int = 0
@@ -61,6 +64,9 @@ class HookHandler:
             codec.decode(raw, environment, host_pid), speaker=self._speaker(peer, relayed=codec.relayed)
         )
         handler = self._handlers.get(type(event).__name__)
+        begins = isinstance(event, SessionStarted) and not event.ours
+        if begins and (altered := self._altered_plugin(host, event)):
+            self._services.incidents.report(altered, event.key)
         async with self._shown_on_terminal(event):
             answer = await handler(event) if handler else NoReply()
         if isinstance(answer, Continue | Rest) and (terminal := _terminal_of(event)):

@@ -243,9 +243,9 @@ class MissedStops:
         return at if in_time and at > max(since, self._reported.get(session.key, 0.0)) else 0.0
 
     def tell(self, event: HostEvent) -> str:
-        """Tell of each such turn once: here, and to its session; return the line about this event's own."""
-        now = self._services.clock.now()
-        keys = {event.key} if isinstance(event, PromptSubmitted | CommandTyped) else set()
+        """Tell of each such turn once: here and to its session; return the line that answers this event."""
+        now, speaks = self._services.clock.now(), isinstance(event, PromptSubmitted | CommandTyped)
+        keys = {event.key} if speaks else set()
         if now - self._looked >= STOP_GRACE_S:  # others' events come often
             self._looked, keys = now, keys.union(self._steering.working())
         own = ""
@@ -255,11 +255,11 @@ class MissedStops:
                 continue
             remember_newest(self._told, session.key, at, MAX_SESSIONS)
             line = missed_stop_message(session)
-            if session.key == event.key:
+            if speaks and session.key == event.key:
                 own = line
-            else:
-                self._steering.owe(session.key, [line])
-                self._steering.owe(event.key, [line])
+                continue
+            for key in {session.key, event.key}:
+                self._steering.owe(key, [line])
         return own
 
 

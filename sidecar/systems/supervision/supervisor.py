@@ -127,10 +127,7 @@ class Supervisor:
             answer = await self._handle(event)
         if isinstance(answer, CommandReply) and missed:
             return replace(answer, notes=(*answer.notes, missed))
-        if isinstance(event, PromptSubmitted) and isinstance(answer, NoReply) and missed:
-            return replace(answer, note=missed)
-        self.steering.owe(event.key, [missed])
-        return answer
+        return replace(answer, note=missed) if isinstance(answer, NoReply) and missed else answer
 
     async def _typed_during_call(self, event: CommandTyped) -> HostAnswer:
         """Answer a command that a running tool call may have sent: approve nothing, and tell."""

@@ -28,6 +28,8 @@ def test_rules_name_the_folders_in_the_home_and_elsewhere_and_the_runtime_with_i
         f"Edit(/{tmp_path}/state/supervisor/**)",
         "Edit(~/.config/supervisor/**)",
         "Edit(~/.config/opencode/supervisor/**)",
+        "Edit(~/.claude/plugins/cache/supervisor/**)",
+        "Edit(~/.config/opencode/plugin*/supervisor.js)",
     )
     secret = f"Read(/{tmp_path}/state/supervisor/mcp-token)"
     assert deny_rules(folders, None) == (*fixed, secret)

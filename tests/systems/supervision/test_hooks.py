@@ -11,13 +11,13 @@ import pytest
 
 from sidecar.kernel.effects import Continue, HostAnswer, NoReply, Rest, RestReason
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.events import AnyHostEvent
+from sidecar.kernel.events import AnyHostEvent, SessionOrigin
 from sidecar.kernel.session import Environment
 from sidecar.systems.supervision import OFFER
 from sidecar.systems.supervision.hook_events import HookHandler
 from sidecar.systems.supervision.policy.sessions import JudgingStep
 from support.cases import ran, stopped, turn
-from support.fakes import LIMIT, Fakes, prompt
+from support.fakes import LIMIT, Fakes, prompt, started
 from support.memory_stores import PlainMessages
 
 LIE = turn(ran("pytest", 1), message="All tests pass.")
@@ -81,6 +81,18 @@ async def test_an_event_that_cannot_be_read_reaches_nobody(fakes: Fakes) -> None
     with pytest.raises(BadInputError, match="no event"):
         await handle(fakes, Refusing(prompt()))
     assert fakes.store.known() == ()
+
+
+async def test_a_plugin_that_was_altered_when_a_session_began_is_told_at_its_stop(fakes: Fakes) -> None:
+    altered = "Supervisor: hooks/cold.py is not what was installed."
+    for event in (started(SessionOrigin.RESUME), stopped()):
+        codec = Codec(event)
+        events = dict.fromkeys(OFFER.events, fakes.supervisor.tell)
+        door = HookHandler(fakes.services, {"h": codec}, events, altered_plugin=lambda *_: altered)
+        await door.handle("h", b"raw", {}, 1)
+    rested = codec.encoded[0][1]
+    assert isinstance(rested, Rest)
+    assert rested.note == altered
 
 
 @pytest.fixture
