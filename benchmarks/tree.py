@@ -27,7 +27,7 @@ SOME: Final = 100
 """Files changed, and files that are new."""
 ROUNDS: Final = 20
 FIRST_ROUNDS: Final = 5
-AIM: Final = 1.5
+AIM: Final = 1.3
 SECOND: Final = 1_500_000_000
 """Seconds since the epoch: when the files were written. Those of this second are read again by git."""
 

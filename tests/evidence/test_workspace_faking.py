@@ -199,6 +199,22 @@ def test_a_new_rule_that_hides_a_file_moves_the_digest(place: str, project: Path
     assert eye(project) not in (before, hidden, "")
 
 
+def test_what_is_ignored_from_now_on_no_longer_counts_and_what_is_tracked_does(
+    project: Path, eye: Eye
+) -> None:
+    file = project / "made.txt"
+    file.write_text("one\n")
+    eye(project)
+    (project / ".gitignore").write_text("made.txt\n")
+    ignored = eye(project)
+    file.write_text("two\n")
+    assert eye(project) == ignored != ""
+    git(project, "add", "--force", "made.txt")
+    tracked = eye(project)
+    file.write_text("three\n")
+    assert eye(project) not in (tracked, ignored, "")
+
+
 @pytest.mark.parametrize("place", [".git/info/exclude", ".gitignore"])
 @pytest.mark.parametrize(
     "name",

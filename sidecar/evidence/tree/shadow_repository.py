@@ -49,6 +49,7 @@ SNAPSHOT_NAME: Final = re.compile(r"([0-9a-f]{32})/([0-9a-f]{16})/([0-9a-f]{16})
 README_TEXT: Final = (
     "Supervisor keeps here what it needs to say what changed in a project. It may be deleted.\n"
 )
+BRANCH: Final = "refs/heads/none"
 SHADOW_CONFIG: Final = """[core]
 \trepositoryFormatVersion = 0
 \tattributesFile = /dev/null
@@ -80,6 +81,11 @@ class ShadowRepository(Struct, frozen=True):
     def index(self) -> Path:
         """The index of the last scan; it may not exist."""
         return self.folder / "index"
+
+    @property
+    def branch(self) -> Path:
+        """The file of the only branch, which exists once something was committed."""
+        return self.folder / BRANCH
 
     @contextmanager
     def entered(self, ground: WorkTree) -> Iterator[tuple[Git, Path]]:
@@ -240,7 +246,7 @@ def create_shadow_repository(home: Path) -> ShadowRepository:
     (new / "config").write_text(SHADOW_CONFIG)
     (new / "info" / "attributes").write_text(SHADOW_ATTRIBUTES)
     (new / "info" / "exclude").touch()
-    (new / "HEAD").write_text("ref: refs/heads/none\n")
+    (new / "HEAD").write_text(f"ref: {BRANCH}\n")
     return ShadowRepository(new.rename(home / secrets.token_hex(8)))
 
 

@@ -20,6 +20,7 @@ import stat
 import time
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b, sha1
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -30,14 +31,17 @@ from msgspec.structs import replace
 from sidecar.evidence.tree import ignored_files
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.work_tree import WorkTree
+from sidecar.platform import files
 from sidecar.platform.environments import tool_folders, written_patterns
 from sidecar.platform.git import (
+    GIT_OUTPUT_LIMIT,
     Git,
     UnseenError,
     checked_git_output,
     decode_git_text,
     encode_path,
     gather_or_cancel,
+    git_config_arguments,
     join_with_nul,
     split_at_nul,
 )
@@ -54,6 +58,9 @@ CLOCK_S: Final = 0.1
 """Seconds by which file time stamps may lag behind our clock: they tick 100 to 1,000 times a second."""
 CLOSED_FOLDER: Final = re.compile(rb"^warning: could not open directory '(.*)/': ", re.MULTILINE)
 """Git's warning about a folder that it may not read."""
+KNOWN_INDEX: Final = "known"
+"""File of a shadow repository: `_KnownIndex`."""
+STATUS: Final = ("status", "--porcelain=v1", "-z", "-uall", "--ignored=matching", "--no-renames")
 NESTING_DEPTH: Final = 20
 """Maximum levels of nested repositories."""
 NO_BLOB: Final = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
@@ -89,17 +96,33 @@ class TreeState(Struct, frozen=True, kw_only=True):
 
 
 class _Listing(Struct, frozen=True, kw_only=True):
-    """What git lists.
+    """What differs from our index, and what is ignored; nested repositories and folders end with a slash.
 
-    `edited` and `gone` are relative to our index. `new`: not in the index and not ignored. `hidden`: in the
-    index and ignored. `ignored`: not in the index and ignored; folders end with a slash.
+    `new`: neither in the index nor ignored.
     """
 
     edited: list[str]
     gone: list[str]
     new: list[str]
-    hidden: list[str]
     ignored: list[str]
+
+    def touches_rules(self) -> bool:
+        """Whether a file of ignore rules is among them."""
+        listed = chain(self.edited, self.gone, self.new, self.ignored)
+        return any(path.rpartition("/")[2] == ".gitignore" for path in listed)
+
+
+class _KnownIndex(Struct, frozen=True, kw_only=True):
+    """What our index contains besides entries, as long as the `stamps` fit and no ignore rules changed.
+
+    `tree`: its git tree. `hidden`: its entries that are ignored. `tracked`: ignored files that the user's
+    repository tracks nevertheless.
+    """
+
+    stamps: tuple[str, ...]
+    tree: str
+    hidden: list[str]
+    tracked: list[str]
 
 
 async def read_tree_state(room: ShadowRepository, ground: WorkTree) -> TreeState:
@@ -117,11 +140,16 @@ async def read_tree_state(room: ShadowRepository, ground: WorkTree) -> TreeState
 
 async def _scan_work_tree(room: ShadowRepository, ground: WorkTree) -> TreeState:
     begun = int(time.time() - CLOCK_S)
-    room.obey(_ignore_rules(room, ground))
+    rules = _ignore_rules(room, ground)
+    room.obey(rules)
     with room.entered(ground) as (git, index):
-        listing, ignored_but_tracked, tree = await _list_files(git, ground)
+        stamps = _stamps(index, ground, rules)
+        listing = await _list_files(git)
+        known = _read_known_index(room, stamps)
+        if known is None or listing.touches_rules():
+            known = await _ask_index(git, ground, stamps)
         listing, inner = await _open_nested_repositories(git, listing)
-        hidden, tracked = set(listing.hidden), set(ignored_but_tracked)
+        hidden, tracked, tree = set(known.hidden), set(known.tracked), known.tree
         leaving = {*listing.gone, *inner, *(hidden - tracked)}
         candidates = {*listing.edited, *listing.new, *(tracked - hidden)} - leaving
         fit, fingerprints = await asyncio.to_thread(_divide_by_readability, ground.top, candidates)
@@ -130,15 +158,22 @@ async def _scan_work_tree(room: ShadowRepository, ground: WorkTree) -> TreeState
         if leaving or fit:
             await _require_affordable(ground, fit)
             tree = await _update_index(git, ground, leaving, fit)
+            await _commit_once(room, git, tree)
+            hidden = (hidden - leaving) | tracked.intersection(fit)
+        if _stamps(index, ground, rules) != stamps:
             await asyncio.to_thread(outdate_recent_entries, index, begun)
             index.replace(room.index)
-    rules = {encode_path(name): encode_path(rules) for name, rules in ground.rules.items()}
+            stamps = _stamps(room.index, ground, rules)
+        now = _KnownIndex(stamps=stamps, tree=tree, hidden=sorted(hidden), tracked=sorted(tracked))
+        if now != known:
+            files.write_whole(room.folder / KNOWN_INDEX, msgspec.msgpack.encode(now))
+    own = {encode_path(name): encode_path(rules) for name, rules in ground.rules.items()}
     return TreeState(
         tree=tree,
         fingerprints={
             encode_path(path): about for path, about in (fingerprints | steers.fingerprints).items()
         },
-        steering={encode_path(path): content for path, content in steers.contents.items()} | rules,
+        steering={encode_path(path): content for path, content in steers.contents.items()} | own,
         unread=frozenset(fingerprints),
     )
 
@@ -155,38 +190,48 @@ def _ignore_rules(room: ShadowRepository, ground: WorkTree) -> str:
 # --- Listing files ------------------------------------------------------------------------------------------
 
 
-async def _list_files(git: Git, ground: WorkTree) -> tuple[_Listing, list[str], str]:
-    """Return git's listing, the ignored files that the user's repository tracks, and our index's tree."""
-    changed, new, others, tracked, tree = await gather_or_cancel(
-        git.names("diff-files", "--name-status", "-z"),
-        _new_files(git),
-        _ignored_files(git),
+async def _list_files(git: Git) -> _Listing:
+    """Compare the files with our index, in which git notes files that were only touched."""
+    said = await replace(git, environment={**git.environment, "GIT_OPTIONAL_LOCKS": "1"}).ask(*STATUS)
+    lines = split_at_nul(checked_git_output(said, STATUS[0]))
+    closed = [decode_git_text(path) for path in CLOSED_FOLDER.findall(said.errors)]
+    return _Listing(
+        edited=[line[3:] for line in lines if line[1] in "MT"],
+        gone=[line[3:] for line in lines if line[1] == "D"],
+        new=[*(line[3:] for line in lines if line[1] == "?"), *closed],
+        ignored=[line[3:] for line in lines if line[1] == "!"],
+    )
+
+
+def _stamps(index: Path, ground: WorkTree, rules: str) -> tuple[str, ...]:
+    """Return what identifies our index, the user's, and the ignore rules outside the tree.
+
+    Ours has two names while it is looked at, which changes its ctime.
+    """
+    own, theirs = (path.stat() if path and path.exists() else None for path in (index, ground.index))
+    return (
+        f"{own.st_ino} {own.st_mtime_ns} {own.st_size}" if own else "",
+        ignored_files.stat_fingerprint(theirs) if theirs else "",
+        blake2b(encode_path(rules), digest_size=16).hexdigest(),
+    )
+
+
+def _read_known_index(room: ShadowRepository, stamps: tuple[str, ...]) -> _KnownIndex | None:
+    try:
+        data = files.read_whole(room.folder / KNOWN_INDEX, GIT_OUTPUT_LIMIT)
+        known = msgspec.msgpack.decode(data, type=_KnownIndex)
+    except (OSError, files.UnusableFileError, msgspec.MsgspecError):
+        return None
+    return known if known.stamps == stamps else None
+
+
+async def _ask_index(git: Git, ground: WorkTree, stamps: tuple[str, ...]) -> _KnownIndex:
+    hidden, tracked, tree = await gather_or_cancel(
+        git.names("ls-files", "-z", "--cached", "--ignored", "--exclude-standard"),
         _tracked_ignored_files(ground),
         _write_tree(git),
     )
-    pairs = list(zip(changed[::2], changed[1::2], strict=True))
-    listing = _Listing(
-        edited=[path for status, path in pairs if status != "D"],
-        gone=[path for status, path in pairs if status == "D"],
-        new=new,
-        hidden=[line[2:] for line in others if line[0] != "?"],
-        ignored=[line[2:] for line in others if line[0] == "?"],
-    )
-    return listing, tracked, tree[0]
-
-
-async def _new_files(git: Git) -> list[str]:
-    """Return files not in our index, nested repositories (ending with a slash), and unreadable folders."""
-    arguments = ("ls-files", "-z", "--others", "--exclude-standard")
-    said = await git.ask(*arguments)
-    closed = [decode_git_text(path) for path in CLOSED_FOLDER.findall(said.errors)]
-    return [*split_at_nul(checked_git_output(said, arguments[0])), *closed]
-
-
-async def _ignored_files(git: Git) -> list[str]:
-    return await git.names(
-        *("ls-files", "-z", "-t", "--cached", "--others", "--ignored", "--exclude-standard", "--directory")
-    )
+    return _KnownIndex(stamps=stamps, tree=tree[0], hidden=hidden, tracked=tracked)
 
 
 async def _tracked_ignored_files(ground: WorkTree) -> list[str]:
@@ -217,9 +262,8 @@ async def _open_nested_repositories(git: Git, listing: _Listing) -> tuple[_Listi
             break
         entries = join_with_nul(f"100644 {NO_BLOB} 0\t{name}" for name in names)
         await git.told("update-index", "-z", "--index-info", stdin=entries)
-        new, others = await gather_or_cancel(_new_files(git), _ignored_files(git))
-        ignored = [line[2:] for line in others if line[0] == "?"]
-        listing = replace(listing, new=new, ignored=ignored)
+        found = await _list_files(git)
+        listing = replace(listing, new=found.new, ignored=found.ignored)
     raise UnseenError(f"more than {NESTED_LIMIT} repositories inside the repository")
 
 
@@ -279,6 +323,15 @@ async def _update_index(git: Git, ground: WorkTree, leaving: Iterable[str], fit:
         adding = ("update-index", "--add", "--remove", "--replace", "-z", "--stdin")
         await with_user_objects(git, ground).told(*adding, stdin=names)
     return (await _write_tree(git))[0]
+
+
+async def _commit_once(room: ShadowRepository, git: Git, tree: str) -> None:
+    """Give the repository a commit: without one, a status lists every entry of the index as new."""
+    if not room.branch.exists():
+        named = git_config_arguments("user.name=Supervisor", "user.email=")
+        commit = await replace(git, argv=(*git.argv, *named)).told("commit-tree", "-m", "", tree)
+        room.branch.parent.mkdir(exist_ok=True)
+        files.write_whole(room.branch, commit)
 
 
 async def write_commit_tree(room: ShadowRepository, ground: WorkTree, commit: str) -> str:
