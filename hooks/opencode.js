@@ -359,12 +359,15 @@ function aside({ info, parts }) {
   return info.summary === true || shell
 }
 
-// The newest message of the conversation, and the newest of all.
-async function newest({ host }, id) {
-  for (const limit of [8, 64]) {
+const NEWEST = 64 // messages in which the last turn mostly is, as many as the sidecar would ask for first
+const CARRIED = 1 << 20 // characters of an event's messages; the sidecar asks for more by itself
+
+// The newest message of the conversation, the newest of all, and the messages that were asked for.
+async function newest({ host }, id, limits = [8, NEWEST]) {
+  for (const limit of limits) {
     const { data } = await host.session.messages({ path: { id }, query: { limit } })
     const found = data?.findLast((message) => !aside(message))
-    if (found || !data || data.length < limit) return { last: found?.info, latest: data?.at(-1)?.info }
+    if (found || !data || data.length < limit) return { last: found?.info, latest: data?.at(-1)?.info, listed: data }
   }
   return {}
 }
@@ -575,8 +578,9 @@ async function takenBack(place, id) {
 async function judge(place, id) {
   const mine = { place }
   try {
-    const { last, latest } = await newest(place, id)
+    const { last, latest, listed } = await newest(place, id, [NEWEST])
     if (!last) return
+    const messages = JSON.stringify(listed).length > CARRIED ? undefined : listed
     const judged = own.judging.get(id)
     if (judged?.message === last.id) {
       // A rest that brings nothing new while it is judged is an abort: the person wants it to end.
@@ -587,7 +591,7 @@ async function judge(place, id) {
     }
     Object.assign(mine, { message: last.id, latest: latest.id })
     own.judging.set(id, mine)
-    const told = await tell(place, id, { type: "session.idle", last, run: RUN }, STOP)
+    const told = await tell(place, id, { type: "session.idle", last, messages, run: RUN }, STOP)
     const way = told.notice && (await route(place, id, last))
     const overruled = await moved(place, id, last) // the user was faster
     const tells = told.notice && !(told.say && overruled)

@@ -73,6 +73,8 @@ LONE_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 def strip_control_codes(text: str) -> str:
     """Remove terminal codes from what a host recorded; a carriage return becomes a line feed."""
+    if text.replace("\n", "").replace("\t", "").isprintable():  # many times faster than the expressions
+        return text
     return CONTROL_CHARACTER.sub("", TERMINAL_ESCAPE.sub("", text).replace("\r\n", "\n").replace("\r", "\n"))
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.messages import covers_last_turn, read_last_turn
@@ -53,12 +54,16 @@ class OpenCodeModel(Struct, frozen=True, rename={"provider": "providerID", "name
 
 
 class SessionContext(Struct, frozen=True):
-    """The session that an event is about, its host, and the model that answered in it last."""
+    """The session that an event is about, its host, and the model that answered in it last.
+
+    `newest`: the first step of its messages, where the event carried it and nobody has read it yet.
+    """
 
     host: HostConnection
     session: str
     directory: str
     model: OpenCodeModel
+    newest: bytes = b""
 
 
 class _Session(Struct, frozen=True):
@@ -69,6 +74,7 @@ class _Session(Struct, frozen=True):
 class _EventHead(Struct, frozen=True):
     session: _Session = _Session()
     last: Raw = wire.NOTHING
+    messages: Raw = Raw(b"")
 
 
 class _ApiCall(Struct, frozen=True):
@@ -91,7 +97,8 @@ def set_session_context(host: HostConnection, event: bytes) -> None:
     if told is None:
         return
     model = try_decode(told.last, MODEL_DECODER) or OpenCodeModel()
-    _SESSION_CONTEXT.set(SessionContext(host, told.session.id, told.session.directory, model))
+    newest = bytes(told.messages)
+    _SESSION_CONTEXT.set(SessionContext(host, told.session.id, told.session.directory, model, newest))
 
 
 def get_session_context() -> SessionContext | None:
@@ -125,7 +132,7 @@ class Toasts:
         """Remember the session that this task is about, and its host."""
         now = get_session_context()
         if now is not None and now.session:
-            self._reached[now.session] = now
+            self._reached[now.session] = replace(now, newest=b"")
             self._reached.move_to_end(now.session)
             while len(self._reached) > REACHED:
                 self._reached.popitem(last=False)
@@ -203,7 +210,11 @@ class OpenCodeHistory:
 
 
 async def _fetch_first_messages(session: str) -> bytes:
-    """Fetch the first step, or as many messages as one answer holds. Raises PeerError."""
+    """Return the first step, or as many messages as one answer holds. Raises PeerError."""
+    now = get_session_context()
+    if now is not None and now.newest:
+        _SESSION_CONTEXT.set(replace(now, newest=b""))  # a later look asks for what is there then
+        return now.newest
     for limit in (FETCH_STEPS[0], *SMALLER_STEPS[:-1]):
         try:
             return await _fetch_newest_messages(session, limit)

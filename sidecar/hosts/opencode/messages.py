@@ -38,16 +38,16 @@ GOING_ON: Final = frozenset(("tool-calls", "unknown"))
 
 
 class ParsedMessage(Struct, frozen=True):
-    """A message, its parts, and what a person wrote in it, "" if nobody did."""
+    """A message, its parts, and what a person wrote in it, "" if nobody did.
+
+    `answers`: the model, or a user's `!` command, wrote it. `by_agent`: the model did.
+    """
 
     message: wire.HostMessage
     parts: tuple[wire.MessagePart, ...]
     prompt: str = ""
-
-    @property
-    def answers(self) -> bool:
-        """Whether the model, or a user's `!` command, wrote it."""
-        return self.message.info.role == "assistant"
+    answers: bool = False
+    by_agent: bool = False
 
     @property
     def note(self) -> bool:
@@ -91,7 +91,12 @@ def covers_last_turn(raw: bytes, limit: int) -> bool:
 
 def _parse_message(message: wire.HostMessage) -> ParsedMessage:
     parts = tuple(wire.decode_parts(message))
-    return ParsedMessage(message, parts, _prompt_text(parts) if message.info.role == "user" else "")
+    if message.info.role == "user":
+        return ParsedMessage(message, parts, _prompt_text(parts))
+    answers = message.info.role == "assistant"
+    return ParsedMessage(
+        message, parts, answers=answers, by_agent=answers and not _is_user_shell(message, parts)
+    )
 
 
 def _prompt_text(parts: tuple[wire.MessagePart, ...]) -> str:
@@ -145,7 +150,7 @@ def _build_turn(told: list[ParsedMessage], begin: int, end: int, counted_to: int
     turn = told[begin:end]
     typed = (unquote_arguments(one.prompt) for one in turn if one.prompt)
     prompts = [truncate_middle(strip_control_codes(prompt), PROMPT_LIMIT) for prompt in typed]
-    answers = [one for one in turn if one.answers and not _is_user_shell(one)]
+    answers = [one for one in turn if one.by_agent]
     last = max((at for at, one in enumerate(turn) if _continuation_ids(one)), default=-1)
     arrived = [
         name
@@ -211,23 +216,16 @@ def _last_text(answers: list[ParsedMessage]) -> str:
 
 def _agent_calls(turn: list[ParsedMessage]) -> list[wire.MessagePart]:
     """Return the agent's own calls, in order."""
-    agents = (one for one in turn if one.answers and not _is_user_shell(one))
-    return [part for one in agents for part in one.parts if part.type == "tool"]
+    return [part for one in turn if one.by_agent for part in one.parts if part.type == "tool"]
 
 
-def _is_user_shell(answer: ParsedMessage) -> bool:
+def _is_user_shell(answer: wire.HostMessage, parts: tuple[wire.MessagePart, ...]) -> bool:
     """Return whether the user ran this with `!`: complete, with no finish, no cost and one command."""
-    info = answer.message.info
-    kinds = [part.tool for part in answer.parts if part.type == "tool"]
-    bare = (
-        info.finish is None
-        and wire.message_error(answer.message) is None
-        and not wire.message_tokens(answer.message)
-    )
-    spoke = any(part.type in ("text", "reasoning", "step-start") for part in answer.parts)
-    return (
-        bare and kinds == ["bash"] and not spoke and wire.message_time(answer.message).completed is not None
-    )
+    if answer.info.finish is not None or [part.tool for part in parts if part.type == "tool"] != ["bash"]:
+        return False
+    bare = wire.message_error(answer) is None and not wire.message_tokens(answer)
+    spoke = any(part.type in ("text", "reasoning", "step-start") for part in parts)
+    return bare and not spoke and wire.message_time(answer).completed is not None
 
 
 def _latest_todos(turn: list[ParsedMessage]) -> tuple[Todo, ...]:

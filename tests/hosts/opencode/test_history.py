@@ -54,6 +54,21 @@ class TestSteps:
         assert (turn.prompts, len(turn.calls), turn.unfinished) == (("new",), 5, "")
         assert host.asked[0] == (CALL, FOLDER, {"path": {"id": SESSION}, "query": {"limit": 64}})
 
+    async def test_what_the_event_carried_is_not_asked_for_until_it_was_read_once(
+        self, host: FakeOpenCode
+    ) -> None:
+        host.listed = turn_of(5)
+        history = OpenCodeHistory(lambda: 0.0)
+
+        async def read_twice() -> tuple[Turn, Turn]:
+            first = await history.read(STOP, -1)
+            assert steps(host) == []
+            return first, await history.read(STOP, -1)
+
+        first, second = await host.told(read_twice(), messages=host.listed)
+        assert first == second
+        assert (len(first.calls), steps(host)) == (5, [64])
+
     async def test_a_short_turn_of_a_long_session_is_asked_for_once(self, host: FakeOpenCode) -> None:
         host.listed = [*turn_of(500, "old"), *turn_of(5, at=100_000)]
         assert (await read(host)).prompts == ("new",)
