@@ -20,6 +20,7 @@ from sidecar.platform.client import SidecarClient, SidecarError
 from sidecar.platform.configuration import ConfigurationFile, SettingSource, user_config_file
 from sidecar.platform.paths import user_paths
 from sidecar.platform.steering import PROJECT_CONFIGURATION
+from sidecar.rubric.policy import PROJECT_RUBRIC_PATHS
 from sidecar.systems.supervision.people import HeldEditsRequest
 from sidecar.wiring.platform import build_steering
 
@@ -127,7 +128,7 @@ class CommandLineFiles:
 
     def __init__(self) -> None:
         """Read what the sidecar of this user keeps."""
-        self._kept = build_steering(user_paths().state, None)
+        self._kept = build_steering(user_paths().state)
         self._asked: set[Path] = set()
 
     def path_in_force(self, path: Path) -> Path:
@@ -151,6 +152,10 @@ class CommandLineFiles:
             asked = HeldEditsRequest(project=_project_of(path), digests=digests)
             SidecarClient(user_paths()).call("accept", asked, tuple[str, ...])
 
+    def held(self, project: str) -> tuple[HeldEdit, ...]:
+        """Return the edits that are known to wait."""
+        return self._kept.held(project)
+
     def _waiting(self, path: Path) -> tuple[HeldEdit, ...]:
         asked = HeldEditsRequest(project=_project_of(path))
         client = SidecarClient(user_paths())
@@ -160,6 +165,6 @@ class CommandLineFiles:
 
 
 def _project_of(path: Path) -> str:
-    """Return the project whose own configuration this is, "" for one of the user's files."""
-    own = Path(PROJECT_CONFIGURATION)
-    return str(path.parents[len(own.parts) - 1]) if path.parts[-len(own.parts) :] == own.parts else ""
+    """Return the project whose own file this is, "" for one of the user's."""
+    own = (PROJECT_CONFIGURATION, *PROJECT_RUBRIC_PATHS)
+    return str(path.parents[1]) if "/".join(path.parts[-2:]) in own else ""

@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.options import FOLDER_ARGUMENT
 from sidecar.cli.printing import echo, echo_json
@@ -28,6 +29,7 @@ from sidecar.rubric.policy import (
     summarize_rubric_changes,
 )
 from sidecar.rubric.reader import RubricFiles, parse_rubric, read_rubric_text
+from sidecar.wiring.platform import build_steering
 
 PROJECT, USER = "project", "user"
 EXISTS_MESSAGE: Final = """ is there already, and stays as it is.
@@ -50,7 +52,8 @@ rubric.add_command(check)
 @click.option("--json", "as_json", is_flag=True, help="Print the rubric in force as JSON for a script.")
 def show(folder: str, *, as_json: bool) -> None:
     """Which file is in force for FOLDER (else the current folder) and why, and what is held."""
-    counts = RubricFiles(_default_path(), os.environ, user_paths().state / "rubrics").load(folder, os.environ)
+    kept = build_steering(user_paths().state)
+    counts = RubricFiles(_default_path(), os.environ, kept).load(folder, os.environ)
     if as_json:
         echo_json(counts)
         return
@@ -63,7 +66,7 @@ def show(folder: str, *, as_json: bool) -> None:
     )
     if counts.held is None and not same:
         origin = escape_unprintable(saved.origin)
-        echo(f"In force from the next stop, unless an agent wrote what is saved now: {origin}")
+        echo(f"In force from the next stop, unless it was changed while an agent worked: {origin}")
 
 
 @rubric.command(short_help="Compare a rubric with the default.")
@@ -126,6 +129,7 @@ def init(scope: str, source: str | None, *, force: bool) -> None:
         if error.filename != str(place):
             raise
         raise click.ClickException(f"{escape_unprintable(str(place))}{EXISTS_MESSAGE}") from error
+    CommandLineFiles().vouch(place)
     kept = f"; what was there is {escape_unprintable(str(beside))}" if beside else ""
     echo(f"{escape_unprintable(str(place))} was made{kept}. {EDIT_HINT}")
 

@@ -1,18 +1,15 @@
 """The rubric, the project's own criteria of done work, and whose edits of it count.
 
-The module holds the criteria, their places in the text, the flaws of a text that somebody is writing, and the
-rule on edits that are held.
+The module holds the criteria, their places in the text, the flaws of a text that somebody is writing, and
+what is told of edits that are held.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 
 class Severity(StrEnum):
@@ -50,8 +47,8 @@ class Rubric(Struct, frozen=True, kw_only=True):
     """The rubric in force.
 
     `origin` is the path it was read from. `rejected` says, per path, why a file with higher precedence could
-    not be used. `held`: the file has a newer text that waits. `broken`: its file cannot be used any more, and
-    what it said before is in force. `changed` says in one line what is new since the rubric was last read.
+    not be used. `held`: a rubric's file has a newer text that waits. `broken`: its file cannot be used any
+    more, and what it said before is in force.
     """
 
     patterns: tuple[Criterion, ...]
@@ -61,7 +58,6 @@ class Rubric(Struct, frozen=True, kw_only=True):
     rejected: tuple[str, ...] = ()
     held: HeldEdit | None = None
     broken: bool = False
-    changed: str = ""
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -212,68 +208,14 @@ EMPTY_RUBRIC_CONTEXT = RubricContext()
 """The context where nothing is known of the project."""
 
 
-# --- Configuration files ------------------------------------------------------------------------------------
-
-
-class ConfigurationContents(Struct, frozen=True, kw_only=True):
-    """Contents of a configuration file: values as text by their dotted names, and its problems."""
-
-    path: str
-    values: Mapping[str, str] = {}
-    problems: tuple[str, ...] = ()
-
-
-# --- Whose edit of a file that steers Supervisor counts: a rubric, a configuration, approvals, switches -----
-# The user's counts (law 9). One that the agent made waits until the user accepts it. One that was made while
-# the agent worked, by nobody knows whom, waits until the user, who is notified, speaks again or accepts it:
-# no stop profits from an edit made in the turn before it, and who edits a file by hand is not kept waiting.
-
-
-class EditedText(Struct, frozen=True):
-    """The path of a file, and the whole text that it had."""
-
-    origin: str
-    text: str
-
-
-class EditState(Struct, frozen=True):
-    """The text in force, and the edit of it that is held. `unsure`: it may as well be the user's."""
-
-    force: EditedText
-    held: EditedText | None = None
-    unsure: bool = False
-
-
-class EditAuthor(StrEnum):
-    """Who made a change. UNSURE: it was made while an agent worked. UNKNOWN: it is not decided yet."""
-
-    USER = "user"
-    AGENT = "agent"
-    UNSURE = "unsure"
-    UNKNOWN = "unknown"
-
-
-class AgentWrites(Struct, frozen=True):
-    """What an agent may have written since the last look.
-
-    `paths` are those it edited, absolute or relative to the project; `lines` are the shell lines it ran.
-    `unseen`: it may have done more that is not known (another agent worked for it, for example). `undecided`:
-    it is still at work, so it is too early to tell. `approved` are the digests of held edits of which the
-    person who speaks now was told.
-    """
-
-    paths: tuple[str, ...] = ()
-    lines: tuple[str, ...] = ()
-    unseen: bool = False
-    undecided: bool = False
-    approved: frozenset[str] = frozenset()
+# --- Edits of the files that steer Supervisor ---------------------------------------------------------------
 
 
 class HeldEdit(Struct, frozen=True, kw_only=True):
     """An edit in a line: what it changes (`summary`), and whether it `waits` or counts now.
 
-    `digest` is that of the new text `now`; `before` is the text in force. `unsure`: it waits until the user
-    speaks, else until the user accepts.
+    `digest` is that of the new text `now`; `before` is the text in force. `project`: whose file it is, "" for
+    the user's own. Not `serves`: it does neither, because of its `faults`, and `before` stays in force.
     """
 
     path: str
@@ -282,31 +224,6 @@ class HeldEdit(Struct, frozen=True, kw_only=True):
     before: str = ""
     now: str = ""
     waits: bool = True
-    unsure: bool = False
-
-
-def settle_edit(
-    before: EditState, now: EditedText, author: EditAuthor, approved: frozenset[str] = frozenset()
-) -> EditState:
-    """Return the state after a look that found `now`."""
-    if now.text == before.force.text:
-        return EditState(now)
-    if before.held == now:
-        released = before.unsure and text_digest(now) in approved
-        return EditState(now) if released else before
-    if author is EditAuthor.UNKNOWN:
-        return before
-    if author is EditAuthor.USER:
-        return EditState(now)
-    return replace(before, held=now, unsure=author is EditAuthor.UNSURE)
-
-
-def accept_held_edit(before: EditState) -> EditState:
-    """Put the held text in force, as the user accepts it."""
-    return before if before.held is None else EditState(before.held)
-
-
-def text_digest(text: EditedText) -> str:
-    """Return 16 hexadecimal digits by which a held text is told from another one."""
-    seen = f"{text.origin}\0{text.text}".encode("utf-8", "surrogatepass")
-    return hashlib.sha256(seen).hexdigest()[:16]
+    project: str = ""
+    serves: bool = True
+    faults: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.settings import CONTINUATION_BUDGET, ConfiguredGate, GateSettings, Settings
 from sidecar.platform.files import UnusableFileError, read_whole
-from sidecar.platform.steering import PROJECT_CONFIGURATION, UNHELD, FilesInForce
+from sidecar.platform.steering import PROJECT_CONFIGURATION, UNHELD, FilesInForce, describe_edit
 from sidecar.platform.toml import (
     FILE_LIMIT,
     FieldError,
@@ -41,6 +41,9 @@ GATE_ID: Final = re.compile(r"[a-z0-9][a-z0-9:_./-]{0,63}")
 RESERVED_GATE_IDS: Final = {"pr": "gates.pr", "ci": "gates.ci"}
 """Reserved IDs with the setting to use instead. `check:N`, which --check makes, is reserved too."""
 CHECK_ID_PREFIX: Final = "check:"
+TRUST_HINT: Final = "a command of the project runs only once you approved it: supervisor trust"
+
+_COMMAND: Final = re.compile(r"^\s*command\s*=", re.MULTILINE)
 
 
 class GateFileSettings(Struct, frozen=True, kw_only=True):
@@ -77,6 +80,12 @@ def read_project_gates(project: str, files: FilesInForce = UNHELD) -> GateFileSe
     words, wrongs = fit_toml_fields(_ProjectFileSettings, file.table, names - {"gates", "gate"})
     gate, more = split_valid_gates(words.gate)
     return gather_gate_settings(file, words.gates, gate, [*wrongs, *more])
+
+
+def describe_gates_edit(before: str, now: str) -> str:
+    """Describe an edit of a project's file; a command in it runs only once the user approved it."""
+    said = describe_edit(before, now)
+    return f"{said}; {TRUST_HINT}" if _COMMAND.search(now) else said
 
 
 def gather_gate_settings(

@@ -1,258 +1,347 @@
-"""Tells from what an agent did whether it wrote a file that steers Supervisor.
+"""Keeps which text of each file that steers Supervisor is in force, and looks whether an edit counts.
 
-It did where a line names the file or its folder and is not known to only read, or where git or an unpacker
-may have restored any file of the project. A program that a line merely starts (a script, a build) may have
-written anything; what only such a line can have written is nobody's for sure.
+Readers ask for the path that is in force: the file itself, or a copy of its text from before the edit. A
+file without a text in force is as if it was not there. Where a file is met for the first time, its present
+text counts; in a folder whose files are known, none was there before.
+
+All is kept in one state file, which is written whole. The process that decides remembers what it wrote: a
+state file that says something else is written again and reported.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import logging
-import os
-import re
-from collections import OrderedDict
-from collections.abc import Sequence
-from fnmatch import fnmatchcase
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
+from msgspec.structs import replace
 
-from sidecar.kernel.rubric import AgentWrites, EditAuthor, EditState
-from sidecar.kernel.turn import FailureHandling
-from sidecar.platform.files import ensure_folder, remove_stale_temporaries, write_whole
-from sidecar.platform.paths import project_digest
-from sidecar.platform.shell.commands import WORD_LIMIT, WORDS_LIMIT, command_basename, unwrap_command
-from sidecar.platform.shell.line import parse_simple_commands
-from sidecar.platform.state import BrokenStateError, Incidents, read_state, read_usable_state
+from sidecar.kernel.rubric import HeldEdit
+from sidecar.kernel.session import Environment
+from sidecar.platform.files import UnusableFileError, ensure_folder, stamp_or_empty, write_whole
+from sidecar.platform.older_edits import read_older_edits, remove_older_edits
+from sidecar.platform.state import Incidents, read_usable_state
+from sidecar.platform.steering import (
+    PLAIN,
+    TEXT_LIMIT,
+    Kept,
+    Places,
+    SteeringKind,
+    read_text,
+    settle_edit,
+    text_digest,
+)
 
-if TYPE_CHECKING:
-    from sidecar.platform.shell.commands import SteeringCommands
-
-_TARGET: Final = re.compile(r">[>|&]?\s*([^\s;|&<>]*)")
-_OPEN: Final = re.compile(r"[$`*?\[({~]")
-_QUOTING: Final = re.compile(r"[\"'\\]")
-_WILD: Final = frozenset("*?[")
-
-
-def edit_author(
-    writes: AgentWrites | None, files: Sequence[Path], project: str, names: Sequence[str]
-) -> EditAuthor:
-    """Return who may have created, changed or removed one of `files`; None: it is too early to tell.
-
-    `names` are words by which a shell line refers to one of them.
-    """
-    if writes is None or writes.undecided:
-        return EditAuthor.UNKNOWN
-    if _names_one(writes, files, project, names):
-        return EditAuthor.AGENT
-    if writes.unseen or not all(map(_only_reads, writes.lines)):
-        return EditAuthor.UNSURE
-    return EditAuthor.USER
-
-
-def _names_one(writes: AgentWrites, files: Sequence[Path], project: str, names: Sequence[str]) -> bool:
-    wanted = {form for file in files for form in _path_forms(str(file), project)}
-    if any(form in wanted for path in writes.paths for form in _path_forms(path, project)):
-        return True
-    targets = sorted({os.path.basename(form) for form in wanted} - {"rubric.md"})  # noqa: PTH119 - text
-    inside = [file for file in files if file.is_relative_to(project)]
-    return any(_line_may_write(line, (*names, *targets), inside, project) for line in writes.lines)
-
-
-def _path_forms(path: str, project: str) -> set[str]:
-    """Return a path as written and as resolved, in lower case because some systems ignore case."""
-    try:
-        whole = os.path.normpath(os.path.join(project, path))  # noqa: PTH118 - text, never touched
-        return {whole.casefold(), os.path.realpath(whole).casefold()}
-    except (OSError, ValueError):
-        return set()
-
-
-def _line_may_write(line: str, names: Sequence[str], inside: Sequence[Path], project: str) -> bool:
-    said = _QUOTING.sub("", line).casefold()
-    named = any(name in said for name in names) or _has_matching_pattern(line, inside, project)
-    if named:
-        targets = _TARGET.findall(said)
-        elsewhere = not any(_OPEN.search(each) or any(name in each for name in names) for each in targets)
-        return not (elsewhere and _only_reads(line))
-    return bool(inside) and any(
-        _may_replace_any_file(unwrap_command(run.argv) or run.argv) for run in parse_simple_commands(line)
-    )
-
-
-def _has_matching_pattern(line: str, inside: Sequence[Path], project: str) -> bool:
-    """Return whether a glob in the line matches a file or the folder it is in."""
-    patterns = [word.removeprefix("./").split("/") for word in line.split() if _WILD & set(word)]
-    if not patterns:
-        return False
-    ours = [part for file in inside for part in (file, file.parent)]
-    names = [each.parts for each in ours] + [each.relative_to(project).parts for each in ours]
-    return any(_matches_shell_pattern(name, pattern) for name in names for pattern in patterns)
-
-
-def _matches_shell_pattern(name: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Return whether the shell would expand the pattern to the name; it skips hidden files."""
-    return len(name) == len(pattern) and all(
-        fnmatchcase(part, wanted) and (wanted[:1] == "." or part[:1] != ".")
-        for part, wanted in zip(name, pattern, strict=True)
-    )
-
-
-def _only_reads(line: str) -> bool:
-    """Return whether each command of the line is known to only read, apart from redirections."""
-    found = parse_simple_commands(line)
-    return bool(found) and all(
-        run.fate is not FailureHandling.UNKNOWN and _is_reading_command(unwrap_command(run.argv) or run.argv)
-        for run in found
-    )
-
-
-def _known() -> SteeringCommands:
-    from sidecar.platform.shell.commands import known_commands  # noqa: PLC0415 - a waiting sidecar does without
-
-    return known_commands().steering
-
-
-def _is_reading_command(argv: Sequence[str]) -> bool:
-    name, known = command_basename(argv[0]), _known()
-    if name == "git":
-        return _git_verb(argv) in known.git_reads and not any(word.startswith("--output") for word in argv)
-    if name == "supervisor":
-        return known.own_orders.isdisjoint(argv)
-    writing = known.writing.get(name)
-    # Words at the limit were cut, so that an argument with which the command writes may be missing.
-    cut = len(argv) >= WORDS_LIMIT or any(len(word) >= WORD_LIMIT for word in argv)
-    writes = writing is not None and (cut or any(re.fullmatch(writing, word, re.DOTALL) for word in argv[1:]))
-    return name in known.reads and not writes
-
-
-def _may_replace_any_file(argv: Sequence[str]) -> bool:
-    name, known = command_basename(argv[0]), _known()
-    if name == "git":
-        verb = _git_verb(argv)
-        return verb in known.git_moves and not (verb == "stash" and {"list", "show"} & set(argv))
-    return name in known.unpackers
-
-
-def _git_verb(argv: Sequence[str]) -> str:
-    """Return the subcommand, which follows git's own options."""
-    words = iter(argv[1:])
-    for word in words:
-        if word in {"-C", "-c", "--git-dir", "--work-tree", "--namespace"}:
-            next(words, "")
-        elif not word.startswith("-"):
-            return word
-    return ""
-
-
-# --- which text of a file that steers Supervisor is in force: one JSON file per subject ---------------------
-# A file is written whole or not at all. One that cannot be used is set aside, and its subject counts as never
-# looked at. The process that writes remembers what it wrote: a file that says something else is written again
-# and reported.
-
-
-VERSION: Final = 1
-FILES: Final = 500
-"""Subjects that are remembered.
-
-Beyond that, those unchanged for the longest time are removed, but none with a held edit.
-"""
-DROPPED: Final = 50
-"""Subjects that are removed at once."""
+STATE_FILE: Final = "held-edits.json"
+"""What is in force, in the state folder."""
+COPIES: Final = "in-force"
+"""The folder of the copies for readers, beside it."""
+STATE_LIMIT: Final = 16 * TEXT_LIMIT
+MAX_FILES: Final = 500
+"""Files that are remembered; beyond that the projects met first are forgotten, but nothing that waits."""
+FRESH_NS: Final = 2_000_000_000
+"""Nanoseconds after a change in which a file may change again and look the same to the file system."""
+UNREADABLE: Final = "\0 it cannot be read"
+"""Stands for the text of a folder, a pipe, a link that leads nowhere."""
 
 log = logging.getLogger(__name__)
 
 
-class _StateDocument(Struct, frozen=True, kw_only=True):
-    """The content of one file. `project`, the subject's path, is for people who look into it."""
+class _Document(Struct, frozen=True, kw_only=True):
+    """The state file: what is known of each file by its key, the files met first first."""
 
-    version: int = VERSION
-    project: str = ""
-    state: EditState | None = field(default=None, name="standing")
+    version: int = 1
+    files: dict[str, Kept] = {}
 
 
-class EditStateFiles:
-    """The states in a folder, which is created when it is needed. A subject is named by an absolute path.
+class HeldEdits:
+    """Implements FilesInForce; the process that is told to `decide` settles which edits count.
 
-    `limit`: bytes of one file.
+    `own` are the user's files by short names, which stay theirs wherever an environment puts the file;
+    `places` finds those of a project; `kinds` are by file name, or by folder and file name.
     """
 
-    def __init__(self, folder: Path, limit: int, incidents: Incidents | None = None) -> None:
-        """Without `incidents` nothing is remembered: others write here too."""
-        self._folder = folder
-        self._limit = limit
+    def __init__(
+        self,
+        state: Path,
+        own: Mapping[str, Path],
+        places: Places,
+        kinds: Mapping[str, SteeringKind],
+        incidents: Incidents,
+    ) -> None:
+        self._path, self._copies = state / STATE_FILE, state / COPIES
+        self._own, self._places, self._kinds = tuple(own.values()), places, kinds
+        self._paths, self._keys = dict(own), {path: key for key, path in own.items()}
         self._incidents = incidents
-        self._written: OrderedDict[Path, EditState] = OrderedDict()
-        self._swept = False
+        self._at_rest: Callable[[], bool] | None = None
+        self._files: dict[str, Kept] = {}
+        self._dirty = False
+        self._stamp: tuple[int, ...] | None = None
+        self._looked: dict[str, tuple[int, ...]] = {}
+        self._watched: set[tuple[Path, ...]] = set()
+        self._news: dict[str, HeldEdit] = {}
 
-    def read(self, subject: str) -> EditState | None:
-        """Return the stored state of this subject, None if none can be read. Never raises."""
-        path = self._path(subject)
-        if path is None:
-            return None
-        found = self._read(path)
-        known = self._written.get(path)
-        if known is None or found == known or self._incidents is None:
-            return found
-        self._incidents.report(
-            f"Supervisor: {path} was {'removed' if found is None else 'changed'}, and not by Supervisor. "
-            "What was in force is restored."
-        )
-        try:
-            self.write(subject, known)
-        except OSError as error:
-            log.warning("%s could not be restored: %s", path, error)
-        return known
+    def decide(self, at_rest: Callable[[], bool]) -> None:
+        """Settle edits from now on. `at_rest`: whether certainly no agent of this user is at work."""
+        self._at_rest = self._stamp = None
+        self._load()
+        self._at_rest = at_rest
+        self._meet(self._own, "")
+        if self._stamp:
+            remove_older_edits(self._path.parent)
 
-    def _read(self, path: Path) -> EditState | None:
-        try:
-            return read_usable_state(path, _StateDocument, self._limit).state
-        except OSError as error:
-            log.warning("%s cannot be read: %s", path, error)
-            return None
+    def watch(self, project: str, environment: Environment) -> tuple[Path, ...]:
+        """Look at the files of a project from now on; return where people edit them, or the user's own."""
+        found = tuple(self._places(project, environment))
+        if self._at_rest is not None and found not in self._watched:
+            self._watched.add(found)
+            self._meet(found, project)
+        return (*found, *(path for path in self._own if path.parent != self._path.parent))
 
-    def write(self, subject: str, state: EditState) -> None:
-        """Store a state. Raises OSError.
+    def settle(self) -> tuple[HeldEdit, ...]:
+        """Look at every file; return the edits since the last call: those that wait now and those that count.
 
-        Stores nothing for a subject whose path is not valid UTF-8.
+        Never raises.
         """
-        path = self._path(subject)
-        if path is None:
-            return
-        ensure_folder(self._folder)
-        if not self._swept:
-            remove_stale_temporaries(self._folder)
-            self._swept = True
-        if not path.exists():
-            self._make_room()
-        try:
-            data = msgspec.json.encode(_StateDocument(project=os.path.realpath(subject), state=state))
-        except UnicodeEncodeError:
-            return
-        write_whole(path, data + b"\n", durable=state.held is not None)
-        self._written[path] = state
-        while len(self._written) > FILES:
-            self._written.popitem(last=False)
+        if self._at_rest is None:
+            return ()
+        self._load()
+        for key in [key for key in self._files if key.rpartition("/")[2].startswith("*")]:
+            self._meet_new_files(key)
+        for key in list(self._files):
+            self._look(key)
+        self._save()
+        news, self._news = tuple(self._news.values()), {}
+        return news
 
-    def _path(self, subject: str) -> Path | None:
-        """Return the subject's file, None if its path is not absolute or not valid UTF-8."""
-        mark = project_digest(subject)
-        return self._folder / f"{mark}.json" if mark else None
+    def held(self, project: str) -> tuple[HeldEdit, ...]:
+        self._load()
+        return tuple(edit for _, edit in self._waiting(project))
+
+    def accept(self, project: str, digests: Collection[str]) -> tuple[HeldEdit, ...]:
+        """Put the edits with these digests in force, where the files still say so. Raises OSError."""
+        before = dict(self._files)
+        accepted = [(key, edit) for key, edit in self._waiting(project) if edit.digest in digests]
+        for key, edit in accepted:
+            self._put_in_force(key, edit.now)
+        try:
+            if accepted:
+                self._write()
+        except OSError:
+            self._files = before
+            raise
+        return tuple(edit for _, edit in accepted)
+
+    def path_in_force(self, path: Path) -> Path:
+        key = self._key(path)
+        if self._at_rest is None:
+            self._load()
+        if key not in self._files and f"{key.rpartition('/')[0]}/*{path.suffix}" not in self._files:
+            return path
+        if self._at_rest is None:
+            force = self._files.get(key, Kept()).force
+            return path if self._read(path) == force else self._copy(key, force)
+        self._set(key, self._files.get(key, Kept()))
+        self._look(key)
+        self._save()
+        return self._copy(key, self._files[key].force) if self._files[key].seen else path
+
+    def vouch(self, path: Path) -> None:
+        if self._at_rest is not None:  # else whoever writes asks the process that decides
+            self._put_in_force(self._key(path), self._read(path))
+            self._save()
+
+    # --- one file ---
+
+    def _look(self, key: str) -> None:
+        """Settle whether what changed in a file counts."""
+        path, at_rest = self._file(key), self._at_rest
+        stamp = stamp_or_empty(path)
+        if at_rest is None or path.name.startswith("*") or self._looked.get(key) == stamp:
+            return
+        before, kind, now = self._files[key], self._kind(path), self._read(path)
+        after = settle_edit(before, now, at_rest=at_rest, usable=lambda: self._usable(path, now))
+        if after.held and after != before and self._undone(path, before.force):
+            return
+        self._set(key, after)
+        if not stamp or time.time_ns() - stamp[1] > FRESH_NS:
+            self._looked[key] = stamp
+        if (after.seen, after.force) == ("", before.force):
+            self._news.pop(key, None)  # it is as it was, or was taken back
+        elif after != before:
+            faults = () if after.held or not now else tuple(kind.faults(path))
+            edit = self._edit(path, before, now)
+            self._news[key] = replace(edit, waits=after.held, serves=not after.seen, faults=faults)
+
+    def _usable(self, path: Path, text: str) -> bool:
+        kind = self._kind(path)
+        return not (kind.must_serve and text and kind.faults(path))
+
+    def _undone(self, path: Path, force: str) -> bool:
+        """Undo an edit of a file whose readers do not ask us, and report it; return whether that was done."""
+        kind = self._kind(path)
+        if kind.restore is None:
+            return False
+        summary = kind.describe(force, self._read(path))
+        try:
+            write_whole(path, kind.restore(read_text(path), force).encode())
+        except (OSError, UnusableFileError, ValueError) as error:
+            log.warning("%s could not be restored: %s", path, error)
+            return False
+        self._incidents.report(
+            f"Supervisor: {path} was changed while an agent worked ({summary}). It is restored."
+        )
+        return True
+
+    def _waiting(self, project: str) -> Iterator[tuple[str, HeldEdit]]:
+        for key, kept in list(self._files.items()):
+            if kept.held and kept.project in ("", project):
+                path = self._file(key)
+                if (now := self._read(path)) != kept.force:
+                    yield key, self._edit(path, kept, now)
+
+    def _edit(self, path: Path, before: Kept, now: str) -> HeldEdit:
+        return HeldEdit(
+            path=str(path),
+            digest=text_digest(f"{path}\0{now}"),
+            summary=self._kind(path).describe(before.force, now),
+            before=before.force,
+            now=now,
+            project=before.project,
+        )
+
+    def _put_in_force(self, key: str, text: str) -> None:
+        self._set(key, replace(self._files.get(key, Kept()), force=text, seen="", held=False))
+        self._looked.pop(key, None)
+        self._news.pop(key, None)
+
+    def _set(self, key: str, kept: Kept) -> None:
+        self._dirty = self._dirty or self._files.get(key) != kept
+        self._files[key] = kept
+
+    def _read(self, path: Path) -> str:
+        """Return what of a file steers, "" for no file. What is no readable file is an edit, too."""
+        try:
+            return self._kind(path).read(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return UNREADABLE if path.is_symlink() else ""
+        except (OSError, UnusableFileError, ValueError):
+            return UNREADABLE
+
+    def _copy(self, key: str, text: str) -> Path:
+        """Return the path of a copy of the text in force; of no file where there was none."""
+        copy = self._copies / f"{text_digest(key)}.text"
+        try:
+            if not text:
+                copy.unlink(missing_ok=True)
+            elif self._read(copy) != text:
+                ensure_folder(self._copies)
+                write_whole(copy, text.encode("utf-8", "replace"))
+        except OSError as error:
+            log.warning("%s: the text in force could not be written: %s", key, error)
+        return copy
+
+    # --- all files ---
+
+    def _kind(self, path: Path) -> SteeringKind:
+        found = self._kinds.get(f"{path.parent.name}/{path.name}")
+        return found or self._kinds.get(path.name, PLAIN)
+
+    def _key(self, path: Path) -> str:
+        """Return the name by which a file is known: a short one for the user's own, else its path."""
+        if path not in self._keys:
+            pattern = self._keys.get(path.with_name(f"*{path.suffix}"))
+            self._keys[path] = f"{pattern.rpartition('/')[0]}/{path.name}" if pattern else str(path)
+        return self._keys[path]
+
+    def _file(self, key: str) -> Path:
+        if key not in self._paths:
+            folder, _, name = key.rpartition("/")
+            pattern = self._paths.get(f"{folder}/*{Path(name).suffix}")
+            self._paths[key] = pattern.with_name(name) if pattern else Path(key)
+        return self._paths[key]
+
+    def _meet(self, paths: Collection[Path], project: str) -> None:
+        """Remember files that are seen for the first time: what they say now counts."""
+        for path in paths:
+            key = self._key(path)
+            if key not in self._files and key.isprintable():
+                if path.name.startswith("*"):
+                    self._set(key, Kept(project=project))
+                    self._meet([path.with_name(one) for one in _list_files(path)], project)
+                else:
+                    text = self._read(path)
+                    usable = self._usable(path, text)
+                    self._set(
+                        key,
+                        Kept(text if usable else "", "" if usable else text_digest(text), project=project),
+                    )
+        self._make_room()
+        self._save()
+
+    def _meet_new_files(self, pattern: str) -> None:
+        """Remember the files that were made in a known folder: none of them was there before."""
+        path = self._file(pattern)
+        stamp = stamp_or_empty(path.parent)
+        if self._looked.get(pattern) != stamp:
+            self._looked[pattern] = stamp
+            for key in (self._key(path.with_name(name)) for name in _list_files(path)):
+                self._set(key, self._files.get(key) or Kept(project=self._files[pattern].project))
 
     def _make_room(self) -> None:
-        files = list(self._folder.glob("*.json"))
-        if len(files) < FILES:
-            return
-        for path in sorted(files, key=lambda file: file.stat().st_mtime)[:DROPPED]:
-            if not self._holds(path):
-                path.unlink(missing_ok=True)
-                self._written.pop(path, None)
+        old = [key for key, kept in self._files.items() if kept.project and not kept.held]
+        for key in old[: max(0, len(self._files) - MAX_FILES)]:
+            del self._files[key]
+            self._looked.pop(key, None)
+            self._watched.clear()
 
-    def _holds(self, path: Path) -> bool:
+    def _load(self) -> None:
+        """Read the state file, but write again what the process that decides knows better."""
+        stamp = stamp_or_empty(self._path)
+        if stamp == self._stamp:
+            return
+        if self._at_rest is not None:
+            self._incidents.report(
+                f"Supervisor: {self._path} was {'changed' if stamp else 'removed'}, and not by Supervisor. "
+                "What was in force is restored."
+            )
+            self._dirty = True
+            self._save()
+            return
+        self._stamp = stamp
         try:
-            state = read_state(path, _StateDocument, self._limit).state
-        except (BrokenStateError, OSError):
-            return False
-        return state is not None and state.held is not None
+            self._files = dict(read_usable_state(self._path, _Document, STATE_LIMIT).files)
+        except OSError as error:
+            log.warning("%s cannot be read: %s", self._path, error)
+        if not stamp:
+            self._files = read_older_edits(self._path.parent, self._key)
+            self._dirty = bool(self._files)
+
+    def _save(self) -> None:
+        if self._dirty:
+            try:
+                self._write()
+            except OSError as error:
+                log.warning("%s: what is in force could not be kept: %s", self._path, error)
+
+    def _write(self) -> None:
+        self._dirty = False
+        data = msgspec.json.encode(_Document(files=self._files)) + b"\n"
+        try:
+            ensure_folder(self._path.parent)
+            write_whole(self._path, data, durable=any(kept.held for kept in self._files.values()))
+        finally:
+            self._stamp = stamp_or_empty(self._path)
+
+
+def _list_files(pattern: Path) -> list[str]:
+    """Return the names of the files that a pattern names."""
+    try:
+        return sorted(fnmatch.filter((file.name for file in pattern.parent.iterdir()), pattern.name))
+    except OSError:
+        return []

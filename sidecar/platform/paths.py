@@ -37,8 +37,8 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
   trees/         how projects looked when work in them began; renewed when needed, so it may go at any time
   governance/    who holds a context lock, changes that wait, and the last entry of the audit (events.sqlite3)
   inbox/         stops that agents without hooks put there as files, and what was decided (docs/markers.md)
-  rubrics/       which rubric of which project is in force, and what an agent made of it meanwhile
-  steering/      the same of settings, approvals and switches
+  held-edits.json  which text of each file that steers is in force, and where an edit of it waits
+  in-force/      copies of these texts where an edit waits
   trust.json     which commands of which project the user approved
   measured.json  what `supervisor eval` counted the last times
   mcp-token      the secret that lets clients in over HTTP; remove it to take back every token

@@ -17,7 +17,7 @@ from sidecar.kernel.log import EventFilter, LoggedEvent
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.orders import Ancestry, Process
-from sidecar.kernel.rubric import AgentWrites, HeldEdit
+from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.platform.steering import FilesInForce
@@ -194,17 +194,19 @@ class Processes(Protocol):
 
 
 class Steering(FilesInForce, Protocol):
-    """The files that steer Supervisor, and which edits of them count (law 9). See kernel/rubric.py."""
+    """The files that steer Supervisor, and which edits of them count (law 9). See platform/held_edits.py."""
 
-    def settle(self, project: str, writes: AgentWrites, shared: AgentWrites) -> tuple[HeldEdit, ...]:
-        """Decide about every edit since the last look; return those that count now and those that wait.
+    def decide(self, at_rest: Callable[[], bool]) -> None:
+        """Settle edits from now on. `at_rest`: whether certainly no agent of this user is at work."""
 
-        `writes`: what agents at work on the project did meanwhile; `shared`: what agents anywhere did, who
-        may have edited the user's own files. Never raises.
+    def watch(self, project: str, environment: Environment) -> tuple[Path, ...]:
+        """Look at the files of a project from now on; return where people edit them, or the user's own."""
+
+    def settle(self) -> tuple[HeldEdit, ...]:
+        """Look at every file; return the edits since the last call: those that wait now and those that count.
+
+        Never raises.
         """
-
-    def held(self, project: str) -> tuple[HeldEdit, ...]:
-        """Return the edits that wait. Never raises."""
 
     def accept(self, project: str, digests: Collection[str]) -> tuple[HeldEdit, ...]:
         """Put the edits with these digests in force and return them. Raises OSError."""

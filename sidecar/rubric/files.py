@@ -1,13 +1,11 @@
-"""Locates rubric files, detects those that are just being written, and creates new ones."""
+"""Locates rubric files, and creates new ones."""
 
 from __future__ import annotations
 
-import itertools
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sidecar.platform.configuration import user_config_folder
 
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
     from sidecar.kernel.session import Environment
 
 
-class RejectedRubricError(Exception):
+class RejectedRubricError(ValueError):
     """A file that cannot serve, and why."""
 
 
@@ -68,47 +66,6 @@ def resolve_place(place: RubricPlace) -> Path:
     if within and not path.is_relative_to(within):
         raise RejectedRubricError("a link that leads out of the project")
     return path
-
-
-# --- Detecting a rubric file that is just being written -----------------------------------------------------
-# An editor empties the file before it writes, or renames it to a backup beside it before it writes a new one.
-# At that moment, for about a millisecond, the file's state is not what anybody intended.
-
-
-YOUNG_S: Final = 0.3
-"""Seconds after which an empty or missing file counts as intended."""
-BESIDE: Final = 200
-"""Files of its folder among which a backup is searched for."""
-
-
-def is_being_written(path: Path) -> bool:
-    """Return whether the file was emptied or renamed so lately that new content is still to come."""
-    try:
-        found = path.stat()
-    except FileNotFoundError:
-        return _was_just_backed_up(path.parent)
-    except (OSError, ValueError):
-        return False
-    return found.st_size == 0 and _is_recent(found.st_mtime)
-
-
-def _was_just_backed_up(folder: Path) -> bool:
-    try:
-        if not _is_recent(folder.stat().st_mtime):
-            return False
-        with os.scandir(folder) as entries:
-            return any(
-                entry.is_file(follow_symlinks=False)
-                and _is_recent(entry.stat(follow_symlinks=False).st_ctime)
-                for entry in itertools.islice(entries, BESIDE)
-            )
-    except OSError:
-        return False
-
-
-def _is_recent(then: float) -> bool:
-    """Return whether a time was just now; a time in the future is from another clock and says nothing."""
-    return 0 <= time.time() - then < YOUNG_S
 
 
 # --- Creating a rubric file: whole or not at all, and never over an existing one ----------------------------

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Final, Protocol
 
-from msgspec import Struct
-
-from sidecar.kernel.rubric import (
-    AgentWrites,
-    ConfigurationContents,
-    Criterion,
-    FlawSeverity,
-    HeldEdit,
-    Rubric,
-)
+from sidecar.kernel.rubric import Criterion, FlawSeverity, HeldEdit, Rubric
 from sidecar.kernel.session import Environment
 from sidecar.kernel.text import clean_line, counted
 
@@ -23,6 +14,9 @@ MAX_CRITERIA_NAMED: Final = 3
 """Criteria of each kind that a summary names."""
 MAX_SUMMARY_LENGTH: Final = 120
 """Characters of what an edit changed, on a host's screen."""
+MAX_FAULTS_NAMED: Final = 5
+"""Lines about what is wrong with a saved file, of at most so many characters:"""
+MAX_FAULT_LENGTH: Final = 300
 MAX_CRITERION_NAME_LENGTH: Final = 40
 """Characters of a criterion's name in a summary."""
 ACCEPT_COMMAND: Final = "/supervisor:accept"
@@ -30,7 +24,7 @@ PROJECT_RUBRIC_PATHS: Final = (".supervisor/rubric.md", ".reflection/rubric.md")
 """Where a project's own rubric is."""
 
 
-# --- Interfaces to the rubric in force, and to the files by which people guide us ---------------------------
+# --- The interface to the rubric in force -------------------------------------------------------------------
 
 
 NOTHING_HELD: Final = "nothing is held"
@@ -39,35 +33,17 @@ NOTHING_HELD: Final = "nothing is held"
 class RubricStore(Protocol):
     """The rubric in force."""
 
-    def load(self, project: str, environment: Environment, writes: AgentWrites | None = None) -> Rubric:
+    def load(self, project: str, environment: Environment) -> Rubric:
         """Return the first rubric found: the project's, the user's, the default. Never raises.
 
-        A broken file is listed in `rejected`. `writes` says what the agent did since the last look. If it may
-        have edited the file, the text that was in force before stays in force, and `held` says so, until
-        `accept`.
+        A broken file is listed in `rejected`. Of a file with an edit that waits, the text from before counts.
         """
-
-    def accept(self, project: str, environment: Environment) -> str:
-        """Put the held edit in force; return in one line what was done. Raises OSError."""
 
     def begin(self, project: str) -> tuple[str, bool]:
         """Return the path of the project's own rubric, and whether it was just created from the default.
 
         Raises OSError.
         """
-
-
-class GuidanceFiles(Protocol):
-    """The present files by which people guide us, whoever wrote them. No method raises."""
-
-    def paths(self, project: str, environment: Environment) -> tuple[str, ...]:
-        """Return where they may be: the rubrics by precedence, then the configuration."""
-
-    def rubric(self, project: str, environment: Environment) -> Rubric | None:
-        """Return what would be in force if every edit counted; None while a file is being written."""
-
-    def settings(self, project: str) -> tuple[ConfigurationContents, ...]:
-        """Return the contents of the user's configuration file and of the project's."""
 
 
 # --- Messages about changes, held edits and the rubric in force ---------------------------------------------
@@ -110,20 +86,25 @@ def _list_criterion_names(found: list[Criterion]) -> str:
 
 def held_edit_message(edit: HeldEdit) -> str:
     """Return one line for the user about an edit that waits."""
-    path, summary = clean_line(edit.path), clean_line(edit.summary, MAX_SUMMARY_LENGTH)
-    if edit.unsure:
-        return (
-            f"Supervisor: {path} was changed while the agent worked ({summary}). It counts from your next "
-            f"message on, at once with {ACCEPT_COMMAND}; not yours? Take it back"
-        )
-    return (
-        f"Supervisor: the agent changed {path} ({summary}). It does not count until you type {ACCEPT_COMMAND}"
-    )
+    said = f"{_shown_path(edit)} was changed while an agent worked"
+    summary = clean_line(edit.summary, MAX_SUMMARY_LENGTH)
+    return f"Supervisor: {said} ({summary}). It does not count until you type {ACCEPT_COMMAND}"
 
 
-def rubric_change_message(rubric: Rubric) -> str:
-    """Return one line for the user about a change that counts, "" if there is none."""
-    return f"Supervisor: the rubric in force changed: {rubric.changed}" if rubric.changed else ""
+def saved_file_messages(edit: HeldEdit) -> tuple[str, ...]:
+    """Return lines for the user about an edit that does not wait: what changed, and what is wrong with it."""
+    path = _shown_path(edit)
+    faults = [clean_line(fault, MAX_FAULT_LENGTH) for fault in edit.faults[:MAX_FAULTS_NAMED]]
+    if not edit.serves:
+        return (f"Supervisor: {path} cannot serve: {'; '.join(faults)}; what it said before stays in force",)
+    summary = clean_line(edit.summary, MAX_SUMMARY_LENGTH)
+    first = f"{path} was changed ({summary}). It counts from the next stop"
+    return tuple(f"Supervisor: {line}" for line in (first, *faults))
+
+
+def _shown_path(edit: HeldEdit) -> str:
+    """Return the path, relative to the project whose file it is."""
+    return clean_line(edit.path.removeprefix(f"{edit.project.rstrip('/')}/") if edit.project else edit.path)
 
 
 def describe_rubric(rubric: Rubric, project: str) -> tuple[str, ...]:
@@ -144,129 +125,6 @@ def _explain_origin(origin: str, project: str) -> str:
     if origin.endswith("/supervisor/rubric.md"):
         return "yours; the project has none in force"
     return "the default; neither project nor user has one in force"
-
-
-# --- Messages at once when a rubric or a configuration file was saved ---------------------------------------
-# - They say what changed and whether it counts. While an agent is at work, that is decided at its stop.
-# - A file that reads the same as before is not reported.
-# - What a file says is quoted in one line, and its length is limited.
-
-
-MAX_ITEMS_NAMED: Final = 5
-"""Settings that a line names, and lines about one file."""
-MAX_NOTICE_LENGTH: Final = 400
-"""Characters of a line."""
-TRUST_HINT: Final = "a command of the project runs only once you approved it: supervisor trust"
-
-_COMMAND = re.compile(r"gate\..+\.command")
-
-
-class RubricObservation(Struct, frozen=True):
-    """What was seen of a project's rubrics.
-
-    `order`: where they may be, the first by precedence first. `before` and `now` are what the files say,
-    whoever wrote them; `force` is what counts. `at_rest`: no agent was at work, so what was saved is decided.
-    """
-
-    project: str
-    order: tuple[str, ...]
-    before: Rubric
-    now: Rubric
-    force: Rubric
-    at_rest: bool
-
-
-def rubric_save_notices(seen: RubricObservation) -> tuple[str, ...]:
-    """Return lines for the user, none if there is nothing new."""
-    if broken := [line for line in seen.now.rejected if line not in seen.before.rejected]:
-        rest = _fallback_text(seen)
-        return tuple(
-            _format_notice(seen.project, "rubric saved", _rejection_text(line), rest)
-            for line in broken[:MAX_ITEMS_NAMED]
-        )
-    differs = not _says_the_same(seen.before, seen.now)
-    path = changed_rubric_path(seen.order, seen.before.origin, seen.now.origin)
-    change = f"{path}: {summarize_rubric_changes(seen.before, seen.now)}"
-    what = "rubric saved" if path == seen.now.origin else "rubric removed"
-    if not seen.at_rest:
-        rest = ". Whether it counts is told at the next stop"
-        return (_format_notice(seen.project, what, change, rest),) if differs else ()
-    if seen.force.changed:
-        change = seen.force.changed
-    elif not differs or not _says_the_same(seen.force, seen.now):
-        return ()
-    return (_format_notice(seen.project, what, change, ". It counts from the next stop"),)
-
-
-def changed_rubric_path(order: Sequence[str], before: str, now: str) -> str:
-    """Return the file because of which the rubric at `now` serves, not that at `before`.
-
-    It is new, changed or gone. `order`: where rubrics may be, the first by precedence first.
-    """
-    return min(before, now, key=lambda path: order.index(path) if path in order else len(order))
-
-
-def settings_save_notices(
-    project: str,
-    before: Sequence[ConfigurationContents],
-    now: Sequence[ConfigurationContents],
-    undecided: Collection[str] = (),
-) -> tuple[str, ...]:
-    """Return lines for the user about configuration files, none if there is nothing new.
-
-    `undecided` are paths of which a stop will say whether their change counts.
-    """
-    return tuple(
-        line
-        for old, new in zip(before, now, strict=True)
-        for line in _file_notices(project, old, new, decided=new.path not in undecided)
-    )
-
-
-def _file_notices(
-    project: str, before: ConfigurationContents, now: ConfigurationContents, *, decided: bool
-) -> list[str]:
-    wrong = [line for line in now.problems if line not in before.problems]
-    names = before.values.keys() | now.values.keys()
-    changed = sorted(name for name in names if before.values.get(name) != now.values.get(name))
-    lines = [_format_notice(project, "settings saved", line, "") for line in wrong[:MAX_ITEMS_NAMED]]
-    if changed and decided:
-        shown = ", ".join(changed[:MAX_ITEMS_NAMED]) + (", ..." if len(changed) > MAX_ITEMS_NAMED else "")
-        own = now.path.startswith(f"{project}/") and any(_COMMAND.fullmatch(name) for name in changed)
-        lines.append(
-            _format_notice(
-                project, "settings changed", f"{shown} in {now.path}", f"; {TRUST_HINT}" if own else ""
-            )
-        )
-    return lines
-
-
-def _format_notice(project: str, what: str, text: str, rest: str) -> str:
-    """Return one line, in which the project's paths are relative to the project."""
-    text, rest = _shorten_paths(text, project), _shorten_paths(rest, project)[: MAX_NOTICE_LENGTH // 2]
-    room = MAX_NOTICE_LENGTH - len(rest)
-    return f"Supervisor: {what}: {text if len(text) <= room else text[: room - 3] + '...'}{rest}"
-
-
-def _shorten_paths(text: str, project: str) -> str:
-    inside = project.rstrip("/")
-    return clean_line(text.replace(f"{inside}/", "") if inside else text)
-
-
-def _rejection_text(rejected: str) -> str:
-    path, _, why = rejected.partition(": ")
-    return f"{path} cannot serve: {why}"
-
-
-def _fallback_text(seen: RubricObservation) -> str:
-    """Return what counts if a file cannot serve."""
-    if not seen.at_rest and seen.now.origin != seen.force.origin:
-        return "; what was in force stays, at least until the next stop"
-    return f"; in force: {seen.force.origin}"
-
-
-def _says_the_same(one: Rubric, other: Rubric) -> bool:
-    return one.origin == other.origin and _criteria_by_kind(one) == _criteria_by_kind(other)
 
 
 # --- Answers to a person who creates or inspects a rubric, and the text of a new one ------------------------

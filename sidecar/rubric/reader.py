@@ -1,9 +1,8 @@
 """Loads the rubric in force: which file it comes from, what its criteria are, and whose edits count.
 
 A file serves as a whole or not at all. A file that cannot serve is never ignored silently: its path and the
-reason are listed in `Rubric.rejected`, and the next one by precedence serves. What the agent itself may have
-written is held until the user accepts it (law 9, see sidecar/rubric/policy.py); without a state folder every
-edit counts at once.
+reason are listed in `Rubric.rejected`, and the next one by precedence serves. Of each file the text in force
+is read (law 9, see sidecar/platform/held_edits.py).
 """
 
 from __future__ import annotations
@@ -12,13 +11,12 @@ import errno
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
 from sidecar.kernel.rubric import (
     REQUIRED_SECTIONS,
-    ConfigurationContents,
     Criterion,
     Rubric,
     RubricOutline,
@@ -26,29 +24,20 @@ from sidecar.kernel.rubric import (
     SectionRole,
     TextSpan,
 )
-from sidecar.platform.configuration import (
-    ConfigurationFile,
-    GateFileSettings,
-    read_project_gates,
-    user_config_folder,
-)
 from sidecar.platform.files import UnusableFileError, read_whole
-from sidecar.platform.state import Incidents
-from sidecar.platform.steering import PROJECT_CONFIGURATION
+from sidecar.platform.steering import UNHELD, FilesInForce, SteeringKind
 from sidecar.rubric.files import (
     RejectedRubricError,
+    RubricPlace,
     create_rubric_file,
-    is_being_written,
     resolve_place,
     rubric_places,
 )
-from sidecar.rubric.held_edits import RubricEditGuard, ServingRubric
-from sidecar.rubric.policy import NOTHING_HELD, PROJECT_RUBRIC_PATHS, new_rubric_text
+from sidecar.rubric.policy import PROJECT_RUBRIC_PATHS, new_rubric_text, summarize_rubric_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from sidecar.kernel.rubric import AgentWrites, EditedText
     from sidecar.kernel.session import Environment
 
 
@@ -67,37 +56,42 @@ LAST_RESORT: Final = Rubric(
     origin="built in: names only",
 )
 """Serves if even the packaged file is broken: names that speak for themselves, and nothing more."""
+NO_CRITERIA: Final = Rubric(patterns=(), antipatterns=(), origin="")
 
 
 class RubricFiles:
     """Implements ports.RubricStore for the rubrics of project, user and package.
 
     `default` is the packaged rubric.md. `own` locates the user's rubric for a caller without a session, and
-    so without an environment. `state` is the folder that stores what is in force; without one, every edit
-    counts at once.
+    so without an environment. `files` tells what is in force.
     """
 
-    def __init__(
-        self,
-        default: Path,
-        own: Environment | None = None,
-        state: Path | None = None,
-        incidents: Incidents | None = None,
-    ) -> None:
+    def __init__(self, default: Path, own: Environment | None = None, files: FilesInForce = UNHELD) -> None:
         self._default = default
         self._own = own or {}
-        self._holding = RubricEditGuard(state, _parse_kept_text, incidents) if state is not None else None
+        self._files = files
 
-    def load(self, project: str, environment: Environment, writes: AgentWrites | None = None) -> Rubric:
-        serving = self._serving(project, environment)
-        if self._holding is None or not Path(project).is_absolute():
-            return next(serving).rubric
-        return self._holding.look(project, self._order(project, environment), serving, writes)
-
-    def accept(self, project: str, environment: Environment) -> str:
-        if self._holding is None:
-            return NOTHING_HELD
-        return self._holding.accept(project, self._order(project, environment))
+    def load(self, project: str, environment: Environment) -> Rubric:
+        rejected: dict[str, str] = {}
+        places = tuple(rubric_places(project, environment or self._own, self._default))
+        names = {str(place.path) for place in places}
+        held = next((edit for edit in self._files.held(project) if edit.path in names), None)
+        for place in places:
+            path = self._files.path_in_force(place.path)
+            present, why = _parse_place(place)
+            if why:
+                rejected[str(place.path)] = why
+            rubric = present if path == place.path else _parse_place(RubricPlace(path))[0]
+            if rubric is not None:
+                origin, broken = str(place.path), bool(why)
+                break
+        else:
+            rejected.setdefault(
+                str(self._default), "the packaged rubric is missing; install Supervisor again"
+            )
+            rubric, origin, broken = LAST_RESORT, LAST_RESORT.origin, False
+        lines = tuple(f"{path}: {why}" for path, why in rejected.items())
+        return replace(rubric, origin=origin, rejected=lines, held=held, broken=broken)
 
     def begin(self, project: str) -> tuple[str, bool]:
         for place in rubric_places(project, {}, self._default):
@@ -109,34 +103,49 @@ class RubricFiles:
         create_rubric_file(
             own, new_rubric_text(self._default.read_text(encoding="utf-8"), own.parents[1].name)
         )
+        self._files.vouch(own)
         return str(own), True
 
-    def _order(self, project: str, environment: Environment) -> tuple[str, ...]:
-        return tuple(
-            str(place.path) for place in rubric_places(project, environment or self._own, self._default)
-        )
 
-    def _serving(self, project: str, environment: Environment) -> Iterator[ServingRubric]:
-        """Yield the rubrics that can serve, by precedence; the last resort comes last."""
-        rejected: dict[str, str] = {}
-        for place in rubric_places(project, environment or self._own, self._default):
-            try:
-                text = read_rubric_text(resolve_place(place))
-                rubric = parse_rubric(text)
-            except FileNotFoundError:
-                if place.path == self._default:
-                    rejected[str(place.path)] = "the packaged rubric is missing; install Supervisor again"
-            except (RejectedRubricError, OSError) as error:
-                rejected[str(place.path)] = str(error)
-            else:
-                yield _serving_rubric(replace(rubric, origin=str(place.path)), text, rejected)
-        yield _serving_rubric(LAST_RESORT, "", rejected)
+# --- What the guard of edits knows of rubrics ---------------------------------------------------------------
 
 
-def _serving_rubric(rubric: Rubric, text: str, rejected: Mapping[str, str]) -> ServingRubric:
-    """`rejected` says, per path, why a file was passed over."""
-    lines = tuple(f"{path}: {why}" for path, why in rejected.items())
-    return ServingRubric(replace(rubric, rejected=lines), text, tuple(rejected))
+def rubric_kind() -> SteeringKind:
+    """Return how a rubric's file steers: it must serve, and an edit of it is told by its criteria."""
+    return SteeringKind(
+        read=lambda path: _read_place(_place_of(path)),
+        describe=_describe_edit,
+        faults=lambda path: tuple(filter(None, [_parse_place(_place_of(path))[1]])),
+        must_serve=True,
+    )
+
+
+def _place_of(path: Path) -> RubricPlace:
+    """Return the place that a path is: one in a project's folder must not lead out of the project."""
+    own = any(path.parts[-2:] == tuple(name.split("/")) for name in PROJECT_RUBRIC_PATHS)
+    return RubricPlace(path, path.parents[1] if own else None)
+
+
+def _describe_edit(before: str, now: str) -> str:
+    was, would = _parse_or_none(before), _parse_or_none(now)
+    return summarize_rubric_changes(was, would) if was and would else "it cannot be compared"
+
+
+def _parse_or_none(text: str) -> Rubric | None:
+    try:
+        return parse_rubric(text) if text else NO_CRITERIA
+    except RejectedRubricError:
+        return None
+
+
+def _parse_place(place: RubricPlace) -> tuple[Rubric | None, str]:
+    """Return the rubric of the present file, or why it cannot serve; neither where there is no file."""
+    try:
+        return parse_rubric(_read_place(place)), ""
+    except FileNotFoundError:
+        return None, ""
+    except (RejectedRubricError, OSError) as error:
+        return None, str(error)
 
 
 # --- Texts --------------------------------------------------------------------------------------------------
@@ -152,13 +161,8 @@ def read_rubric_text(path: Path) -> str:
         raise RejectedRubricError(str(unfit)) from unfit
 
 
-def _parse_kept_text(text: EditedText) -> Rubric | None:
-    """Return the rubric of a stored text, None if it can no longer serve."""
-    try:
-        rubric = parse_rubric(text.text) if text.text else LAST_RESORT
-    except RejectedRubricError:
-        return None
-    return replace(rubric, origin=text.origin)
+def _read_place(place: RubricPlace) -> str:
+    return read_rubric_text(resolve_place(place))
 
 
 class MissingSection(NamedTuple):
@@ -212,58 +216,3 @@ def _criteria_of_role(found: RubricOutline, role: SectionRole) -> Iterator[Crite
     for section in found.sections:
         if section.role is role:
             yield from (one.criterion for one in section.criteria)
-
-
-# --- The files by which people guide us: rubrics and configuration ------------------------------------------
-
-
-VALUES: Final = 1000
-"""Settings of one file that are compared."""
-
-
-class GuideFiles:
-    """Reads the present content of the files.
-
-    `default` is the packaged rubric; `own` is the environment that locates the user's own folders.
-    """
-
-    def __init__(self, default: Path, own: Environment) -> None:
-        self._default, self._own = default, own
-        self._rubrics = RubricFiles(default, own)
-        self._configuration = ConfigurationFile(own)
-
-    def paths(self, project: str, environment: Environment) -> tuple[str, ...]:
-        rubrics = [place.path for place in rubric_places(project, environment or self._own, self._default)]
-        return tuple(
-            map(str, (*rubrics, *filter(None, (self._users(), Path(project, PROJECT_CONFIGURATION)))))
-        )
-
-    def rubric(self, project: str, environment: Environment) -> Rubric | None:
-        if any(
-            is_being_written(place.path)
-            for place in rubric_places(project, environment or self._own, self._default)
-        ):
-            return None
-        return self._rubrics.load(project, environment)
-
-    def settings(self, project: str) -> tuple[ConfigurationContents, ...]:
-        own = _flatten_configuration(read_project_gates(project))
-        if self._users() is None:
-            return (own,)
-        return (_flatten_configuration(self._configuration.read()[1]), own)
-
-    def _users(self) -> Path | None:
-        folder = user_config_folder(self._own)
-        return folder / "config.toml" if folder else None
-
-
-def _flatten_configuration(words: GateFileSettings) -> ConfigurationContents:
-    values: dict[str, str] = {}
-    tables: list[tuple[str, Any]] = [("", words.file.table)]
-    while tables and len(values) < VALUES:
-        name, value = tables.pop()
-        if isinstance(value, dict):
-            tables += [(f"{name}.{key}".lstrip("."), below) for key, below in value.items()]
-        else:
-            values[name] = repr(value)
-    return ConfigurationContents(path=words.file.name, values=values, problems=words.problems)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +26,6 @@ from sidecar.systems.supervision.ports import Services
 from sidecar.systems.taskloop.player import LoopPlayer, PlayRequest, Tell
 from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.wiring.headless import build_loop_services, build_workers
-from sidecar.wiring.platform import RUBRICS_FOLDER
 from sidecar.wiring.supervision import build_services
 
 NOT_ASKED: Final = "no model is asked without --ask"
@@ -73,11 +71,8 @@ class RecordedTurn:
 def build_check(found: RecordedSession, state: Path, files: FilesInForce, *, ask: bool) -> Services:
     """Build the services. `state`: a folder that is removed after the check.
 
-    Where no model is asked, nothing else is written: which rubrics are in force is looked up in a copy.
+    Where no model is asked, nothing else is written but copies of what is in force.
     """
-    kept = user_paths().state / RUBRICS_FOLDER
-    if kept.is_dir():
-        shutil.copytree(kept, state / RUBRICS_FOLDER, ignore=shutil.ignore_patterns(".*"))
     own = build_services(state)
     users = build_services(files=files) if ask or user_paths().state.is_dir() else own
     settings, problems = users.configuration.load()
@@ -86,6 +81,7 @@ def build_check(found: RecordedSession, state: Path, files: FilesInForce, *, ask
         own,
         catalog=users.catalog,
         configuration=FixedSettings(settings, problems),
+        rubrics=users.rubrics,
         judge=own.judge if ask else AbsentJudge(NOT_ASKED),
         spending=users.spending,
         transcripts=RecordedTurn(found.turn) if found.turn else own.transcripts,

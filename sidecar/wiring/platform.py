@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -22,13 +22,17 @@ from sidecar.evidence.ports import (
 from sidecar.kernel.decoding import InstructionKind
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.rubric import Rubric
+from sidecar.kernel.session import Environment
 from sidecar.platform.configuration import (
     ConfigurationFile,
     ancestor_settings_file,
+    describe_gates_edit,
+    read_project_gates,
     user_config_file,
     user_config_folder,
 )
 from sidecar.platform.event_log import EventLogFile
+from sidecar.platform.held_edits import HeldEdits
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.log_readings import DailySpending, StopHistory
 from sidecar.platform.paths import Paths
@@ -38,24 +42,54 @@ from sidecar.platform.secrets import SecretForms
 from sidecar.platform.services import PlatformServices
 from sidecar.platform.session_store import JournalFiles, LoopFiles, SessionFiles
 from sidecar.platform.state import Incidents
-from sidecar.platform.steering import STEERING_FOLDER, SWITCH_FILE, FilesInForce, SteeringFiles, SwitchFile
-from sidecar.rubric.reader import GuideFiles, RubricFiles
+from sidecar.platform.steering import PROJECT_CONFIGURATION, FilesInForce, SteeringKind
+from sidecar.platform.switches import SWITCH_FILE, SwitchFile
+from sidecar.rubric.files import rubric_places
+from sidecar.rubric.reader import RubricFiles, rubric_kind
 
 if TYPE_CHECKING:
     from sidecar.evidence.code_host import CodeHost
 
 T = TypeVar("T")
-RUBRICS_FOLDER: Final = "rubrics"
-"""Where it is kept which rubrics are in force, in the state folder."""
+CACHED: Final = 64
+"""Projects whose places are remembered."""
+
+STEERING_KINDS: Final = {
+    "config.toml": SteeringKind(faults=lambda _: ConfigurationFile(os.environ).load()[1]),
+    PROJECT_CONFIGURATION: SteeringKind(
+        describe=describe_gates_edit, faults=lambda path: read_project_gates(str(path.parents[1])).problems
+    ),
+    "rubric.md": rubric_kind(),
+    "runtime": SteeringKind(restore=lambda _, force: force),
+}
+"""How files steer, by their name, or by folder and name; others steer with their whole text."""
 
 
-def build_steering(state: Path, incidents: Incidents | None) -> SteeringFiles:
-    """Build what knows the files that steer. Without `incidents` another process writes there."""
-    configuration, runtime = user_config_file(os.environ), Paths(state=state, config=state).runtime
-    read = [path for path in (configuration, ancestor_settings_file(os.environ)) if path]
-    folders = [configuration.with_name(kind.folder) for kind in InstructionKind] if configuration else ()
-    own = (state / TRUST_FILE, state / SWITCH_FILE, runtime, *read)
-    return SteeringFiles(state / STEERING_FOLDER, own, incidents, restored=(runtime,), folders=folders)
+def build_steering(state: Path, incidents: Incidents | None = None) -> HeldEdits:
+    """Build what knows the files that steer. `state`: the user's state folder."""
+    own = {name: state / name for name in (TRUST_FILE, SWITCH_FILE)}
+    own |= {"runtime": Paths(state=state, config=state).runtime, "default rubric": _default_rubric()}
+    if configuration := user_config_file(os.environ):
+        own[configuration.name] = configuration
+        own |= {
+            f"{kind.folder}/*.md": configuration.with_name(kind.folder) / "*.md" for kind in InstructionKind
+        }
+    if ancestor := ancestor_settings_file(os.environ):
+        own[ancestor.name] = ancestor
+    return HeldEdits(state, own, steering_places, STEERING_KINDS, incidents or Incidents())
+
+
+def steering_places(project: str, environment: Environment) -> tuple[Path, ...]:
+    """Return where files are that steer in a project, for a session with this environment."""
+    named = environment or os.environ
+    return _steering_places(project, named.get("HOME", ""), named.get("XDG_CONFIG_HOME", ""))
+
+
+@lru_cache(maxsize=CACHED)
+def _steering_places(project: str, home: str, config: str) -> tuple[Path, ...]:
+    environment = {"HOME": home, "XDG_CONFIG_HOME": config}
+    rubrics = [place.path for place in rubric_places(project, environment, _default_rubric())][:-1]
+    return (*rubrics, *([Path(project, PROJECT_CONFIGURATION)] if Path(project).is_absolute() else ()))
 
 
 def build_platform(state: Path, files: FilesInForce | None = None) -> PlatformServices:
@@ -152,14 +186,9 @@ def build_instructions(
 # --- rubrics ------------------------------------------------------------------------------------------------
 
 
-def build_rubrics(state: Path, incidents: Incidents) -> RubricFiles:
-    """Build the store of rubrics in force, which holds agents' edits. `state`: the user's state folder."""
-    return RubricFiles(_default_rubric(), os.environ, state / RUBRICS_FOLDER, incidents)
-
-
-def build_guides() -> GuideFiles:
-    """Build the reader of rubrics and configuration files as they are now."""
-    return GuideFiles(_default_rubric(), os.environ)
+def build_rubrics(files: FilesInForce) -> RubricFiles:
+    """Build the store of rubrics. `files` tells what of them is in force."""
+    return RubricFiles(_default_rubric(), os.environ, files)
 
 
 def load_rubric_file(path: Path) -> Rubric:

@@ -19,7 +19,6 @@ from sidecar.systems.supervision import OFFER as SUPERVISION
 from sidecar.systems.supervision.ports import OtherSystems, Services
 from sidecar.systems.taskloop import OFFER as TASKLOOP
 from sidecar.systems.tdd import OFFER as TDD
-from sidecar.wiring.platform import build_guides
 from sidecar.wiring.servers import (
     build_toolbox,
     inbox_methods,
@@ -45,12 +44,11 @@ REOPENED_MESSAGE = "Supervisor: its socket was removed while an agent worked. It
 
 def build_methods(control: SidecarControl, services: Services | None = None) -> Methods:
     """Build the methods of the socket. `services`: replacements for the real ones, for tests and studies."""
-    guides = build_guides() if services is None else None
-    services = services or build_services()
+    watches, services = services is None, services or build_services()
     services.log.trim()
     control.idle_s = services.configuration.load()[0].idle_minutes * 60.0
     others = LazySystems(lambda: toolbox(), lambda: headless())  # noqa: PLW0108 - they are built further down
-    supervision = build_supervision(services, guides, others, gap=control.gap)
+    supervision = build_supervision(services, others, gap=control.gap)
     control.is_agent = supervision.people.is_agent
     control.refuses_order = supervision.people.refusal
     control.is_watched = lambda: bool(supervision.supervisor.steering.working())
@@ -63,7 +61,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
 
     modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools, *GOVERNANCE.tools)
     toolbox = cache(lambda: build_toolbox(supervision, journals, headless(), modules))
-    if supervision.supervisor.saved is not None:
+    if watches:
         control.beside.append(partial(report_saved_files, supervision.supervisor.saved, supervision.toasts))
     return {
         **_offered(SUPERVISION, {**supervision_methods(supervision), **log_methods(supervision, control)}),

@@ -22,7 +22,6 @@ from sidecar.platform.rpc import read_params
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.steering import FilesInForce
 from sidecar.platform.watching import FoldersWatch
-from sidecar.rubric.policy import GuidanceFiles
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.methods import EventsHandler, EventsRequest
@@ -76,20 +75,19 @@ def build_services(state: Path | None = None, files: FilesInForce | None = None)
         **vars(shared),
         judge=build_judge(texts, os.environ, SecretForms().masker),
         messages=MessageFiles(texts),
-        rubrics=build_rubrics(state, shared.incidents),
+        rubrics=build_rubrics(shared.steering),
         transcripts=build_transcripts(shared),
     )
 
 
 def build_supervision(
     services: Services,
-    guides: GuidanceFiles | None,
     others: OtherSystems,
     *,
     gap: MemoryGap = MemoryGap.NONE,
 ) -> Supervision:
     """Build supervision."""
-    supervisor = Supervisor(services, guides, others, gap=gap)
+    supervisor = Supervisor(services, others, gap=gap)
     return Supervision(
         services=services,
         supervisor=supervisor,
@@ -152,9 +150,9 @@ async def begin_marker_work(hooks: HookHandler, session: str, project: str) -> N
 
 
 async def report_saved_files(saved: SavedFileWatch, toasts: Toasts) -> None:
-    """Watch rubrics and settings. OpenCode users are notified at once; Claude Code asks by itself."""
+    """Watch the files that steer. OpenCode users are notified at once; Claude Code asks by itself."""
 
     async def show(key: SessionKey, text: str) -> bool:
-        return key.host == OPENCODE and await toasts.show(key.id, text)
+        return await toasts.show(key.id, text)
 
-    await saved.run(FoldersWatch, show)
+    await saved.run(FoldersWatch, show, OPENCODE)

@@ -13,12 +13,11 @@ from click.testing import CliRunner
 from hosts.claude_code.writing import Transcript
 from sidecar.cli.check import check
 from sidecar.cli.demo_agent import BROKEN_SOURCE, REPAIRED_SOURCE, TEST_SOURCE
-from sidecar.kernel.rubric import AgentWrites
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.paths import user_paths
 from sidecar.platform.state import Incidents
 from sidecar.systems.supervision.checking import CheckResult
-from sidecar.wiring.platform import build_rubrics
+from sidecar.wiring.platform import build_rubrics, build_steering
 from support.git_projects import commit_all, repository
 
 pytestmark = [pytest.mark.process, pytest.mark.proves("seeing and asking back")]
@@ -118,16 +117,17 @@ def test_what_the_sidecar_keeps_of_a_rubric_is_not_written(project: Path, tmp_pa
     rubric.parent.mkdir()
     rubric.write_text(RUBRIC.format("Tested"), encoding="utf-8")
     incidents = Incidents()
-    sidecar = build_rubrics(user_paths().state, incidents)
-    sidecar.load(str(project), {}, AgentWrites())
+    steering = build_steering(user_paths().state, incidents)
+    steering.decide(lambda: True)
+    steering.watch(str(project), {})
     session = Transcript(tmp_path / "s1.jsonl")
     session.line(timestamp=dt.datetime.now(tz=dt.UTC).isoformat(), cwd=str(project))
     repairs(session, project)
     rubric.write_text(RUBRIC.format("Documented"), encoding="utf-8")
-    before = {path: path.read_bytes() for path in user_paths().state.rglob("*") if path.is_file()}
+    before = {path: path.read_bytes() for path in user_paths().state.glob("*") if path.is_file()}
     assert CliRunner().invoke(check, [str(session.path)]).exit_code == CheckResult.CLEAR
-    assert {path: path.read_bytes() for path in user_paths().state.rglob("*") if path.is_file()} == before
-    assert [one.name for one in sidecar.load(str(project), {}, AgentWrites()).patterns] == ["Documented"]
+    assert {path: path.read_bytes() for path in user_paths().state.glob("*") if path.is_file()} == before
+    assert [one.name for one in build_rubrics(steering).load(str(project), {}).patterns] == ["Documented"]
     assert not incidents.take(SessionKey("claude-code", "s1"))
 
 

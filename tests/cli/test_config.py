@@ -12,7 +12,6 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from sidecar.kernel.rubric import AgentWrites
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.platform.client import SidecarClient
@@ -128,7 +127,7 @@ def test_an_edit_counts_at_once_and_one_made_while_an_agent_worked_is_told(
 ) -> None:
     write(place, "max_attempts = 5\n")
     state = user_paths().state
-    build_steering(state, None).settle("", AgentWrites(), AgentWrites())  # as at a prompt, before
+    build_steering(state).decide(lambda: True)  # as a sidecar does when it begins
     if at_work:
         session = Session(key=SessionKey("claude-code", "s1"), project="/p", active_since=time.time())
         SessionFiles(state, Incidents()).save(session)

@@ -22,7 +22,6 @@ from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import JudgeFailed
 from sidecar.kernel.evidence import Verdict
-from sidecar.kernel.rubric import AgentWrites
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import RecordedStop
@@ -164,11 +163,11 @@ def test_an_edit_of_an_agent_that_is_held_is_what_is_tried(
     from sidecar.wiring.supervision import build_services  # noqa: PLC0415 - all services
 
     bench = Bench(tmp_path, SAME, *stops(tmp_path))
-    rubrics = build_services().rubrics
-    rubrics.load(str(tmp_path), {}, AgentWrites())
+    services = build_services()
+    services.steering.decide(lambda: False)
+    services.steering.watch(str(tmp_path), {})
     bench.file.write_text(LAX, encoding="utf-8")
-    held = rubrics.load(str(tmp_path), {}, AgentWrites(paths=(str(bench.file),)))
-    assert held.held is not None
+    assert services.steering.settle()[0].waits
     assert bench.runs() == EvalExitCode.FELL_SHORT
     assert "1 would end otherwise" in capsys.readouterr().out
 

@@ -13,10 +13,8 @@ from pathlib import Path
 import pytest
 
 import sidecar
-from sidecar.kernel.rubric import AgentWrites
-from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
-from sidecar.rubric.reader import RubricFiles
+from sidecar.wiring.platform import build_steering
 from support.scene import end_sidecar
 
 pytestmark = pytest.mark.process
@@ -32,20 +30,18 @@ def project(tmp_path: Path) -> Iterator[Path]:
     file = tmp_path / "shop" / ".supervisor" / "rubric.md"
     file.parent.mkdir(parents=True)
     file.write_text(OLD)
-    look(tmp_path / "shop")
+    steering = build_steering(user_paths().state)
+    steering.decide(lambda: False)
+    steering.watch(str(tmp_path / "shop"), os.environ)
     file.write_text(NEW)
-    assert look(tmp_path / "shop")
+    assert steering.settle()[0].waits
     yield tmp_path / "shop"
     end_sidecar(user_paths().state)
 
 
-def look(project: Path) -> bool:
-    """Look as a stop does whose agent edited the file; whether an edit is held."""
-    files = RubricFiles(plugin_root() / "rubric" / "rubric.md", os.environ, user_paths().state / "rubrics")
-    writes = (
-        AgentWrites(paths=(".supervisor/rubric.md",)) if any(user_paths().state.glob("rubrics/*")) else None
-    )
-    return files.load(str(project), os.environ, writes).held is not None
+def is_held(project: Path) -> bool:
+    """Whether an edit waits, as the sidecar keeps it."""
+    return bool(build_steering(user_paths().state).held(str(project)))
 
 
 def outside(**environment: str) -> dict[str, str]:
@@ -90,7 +86,7 @@ def test_a_yes_on_a_terminal_accepts_what_was_shown(project: Path) -> None:
     assert "  -- **NO-PRINT**: x" in said
     assert "  +- **TALK\\x1b[31m**: x" in said
     assert "in force now" in said
-    assert not look(project)
+    assert not is_held(project)
     assert rubric(project, "accept").stdout == "Nothing is held.\n"
 
 
@@ -98,7 +94,7 @@ def test_a_no_accepts_nothing(project: Path) -> None:
     code, said = answered(project, "n\n")
     assert code == 1
     assert said.endswith("Nothing was accepted; it is held as before.\n")
-    assert look(project)
+    assert is_held(project)
 
 
 def test_where_nobody_can_be_asked_it_is_shown_and_needs_a_yes(project: Path) -> None:
@@ -106,9 +102,9 @@ def test_where_nobody_can_be_asked_it_is_shown_and_needs_a_yes(project: Path) ->
     assert done.returncode == 2
     assert "NO-PRINT" in done.stdout
     assert "then add --yes" in done.stderr
-    assert look(project)
+    assert is_held(project)
     assert rubric(project, "accept", "--yes").returncode == 0
-    assert not look(project)
+    assert not is_held(project)
 
 
 @pytest.mark.parametrize("marker", ["CLAUDECODE", "OPENCODE"])
@@ -120,4 +116,4 @@ def test_an_agents_shell_may_look_but_not_accept(project: Path, marker: str) -> 
     shown = json.loads(rubric(project, "show", "--json", **{marker: "1"}).stdout)
     assert held["path"] == shown["origin"] == shown["held"]["path"]
     assert [one["id"] for one in shown["antipatterns"]] == ["no-print"]
-    assert look(project)
+    assert is_held(project)

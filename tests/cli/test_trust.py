@@ -16,7 +16,6 @@ import sidecar
 from sidecar.cli.trust import describe_approval
 from sidecar.evidence.gates.approvals import Approval, TrustFile, gate_digest
 from sidecar.kernel.gate import Gate, GateOrigin, Kind
-from sidecar.kernel.rubric import AgentWrites
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
 from sidecar.wiring.platform import build_steering
@@ -231,7 +230,7 @@ def test_only_one_of_them_can_be_approved(project: Path) -> None:
 
 
 def test_what_is_approved_while_no_sidecar_runs_is_listed_as_approved(project: Path) -> None:
-    build_steering(user_paths().state, None).settle("", AgentWrites(), AgentWrites())  # one ran, and ended
+    build_steering(user_paths().state).decide(lambda: True)  # one ran, and ended
     user_paths().config.mkdir(parents=True)
     (user_paths().config / "config.toml").write_text("max_attempts = 7\n")  # read while gates are looked for
     assert "Approved: own." in trust(project, "--yes").stdout

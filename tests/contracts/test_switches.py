@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sidecar.platform.ports import SwitchStore
-from sidecar.platform.steering import SwitchFile
+from sidecar.platform.switches import SwitchFile
 from support.memory_stores import MemorySwitches
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.platform.steering import SwitchFile
+from sidecar.platform.switches import SwitchFile
 from support.disks import exhausted
 
 if TYPE_CHECKING:

@@ -75,8 +75,8 @@ def test_an_edit_at_rest_is_told_at_once_and_never_again(under: Supervised) -> N
         turn(terminal, "Hello")
         known_to_rest(under)
         swap(path, STRICT)
-        shown = terminal.wait_for(r"rubric saved: \.supervisor/rubric\.md: 1 antipattern added \(NO-PRINT\)")
+        shown = terminal.wait_for(r"\.supervisor/rubric\.md was changed \(1 antipattern added \(NO-PRINT\)\)")
         assert "It counts from the next stop" in shown
-        terminal.wait_until_gone("rubric saved")
+        terminal.wait_until_gone("was changed")
         turn(terminal, "Bye")
         assert "NO-PRINT" not in terminal.screen

@@ -88,7 +88,7 @@ def test_an_edit_by_the_agent_is_held_until_the_user_accepts_it(
     noted(desk, session, "budget spent")
     assert path.read_text(encoding="utf-8") == PLAIN
     assert shop.stops() == ["continue", "exhausted"]
-    noted(desk, session, "the agent changed")
+    noted(desk, session, "was changed while an agent worked")
     desk.command(session, "supervisor:rubric")
     noted(desk, session, "held: ")
     desk.command(session, "supervisor:rubric", "accept")

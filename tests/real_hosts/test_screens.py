@@ -176,7 +176,7 @@ def _held_edit(room: Room, terminal: Terminal) -> Iterator[tuple[str, str]]:
     room.runs(f"cat > shop.py <<'END'\n{REPAIRED_SOURCE}END")
     room.says("I repaired shop.py.")
     terminal.submit(GOAL)
-    yield "held-edit", "the agent changed"
+    yield "held-edit", "was changed while an agent worked"
 
 
 SCENES: Final[tuple[Scene, ...]] = (_work, _unverified, _unjudged, _stalled, _exhausted, _waiting, _held_edit)

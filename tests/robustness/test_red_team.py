@@ -130,8 +130,7 @@ async def test_an_edit_of_what_steers_does_not_count_at_the_stop_that_follows(
     told = await agent.stop()
     assert "a check of this project fails" in told.feedback, told
     assert "1 of 16" in told.feedback
-    said = "was changed while the agent worked" if by_script else "Supervisor: the agent changed"
-    assert said in told.system_message
+    assert "was changed while an agent worked" in told.system_message
     assert Path(path).name in told.system_message
 
 
@@ -140,7 +139,7 @@ HARM = {
     "the state": f"rm {STATE}/sessions/*.json",
     "another state": f"sed -i s/active/cleared/ {STATE}/sessions/*.json",
     "the state and its chain": f"rm {STATE}/sessions/claude-code-*",
-    "what is kept of edits": f"rm -r {STATE}/steering {STATE}/sessions",
+    "what is kept of edits": f"rm -r {STATE}/held-edits.json {STATE}/sessions",
 }
 
 
@@ -196,7 +195,7 @@ async def test_what_was_forged_does_not_come_in_with_the_users_next_approval(sta
     await agent.run(f"echo '{forged}' > {STATE}/trust.json")
     agent.edit("shop.py", REPAIRED_SOURCE)
     agent.say("Done.")
-    assert "the agent changed" in (await agent.stop()).system_message
+    assert "was changed while an agent worked" in (await agent.stop()).system_message
     (agent.project / "Makefile").write_text("lint:\n\ttrue\n", encoding="utf-8")
     assert "Approved: " in (done := stage.supervisor("trust", "--yes")).stdout, done
     assert "/forged" not in trust.read_text()

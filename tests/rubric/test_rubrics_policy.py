@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from sidecar.kernel.rubric import Criterion, HeldEdit, Rubric, Severity
+from sidecar.kernel.text import clean_line
 from sidecar.rubric.policy import (
+    MAX_FAULT_LENGTH,
+    MAX_FAULTS_NAMED,
     describe_rubric,
     held_edit_message,
-    rubric_change_message,
+    saved_file_messages,
     summarize_rubric_changes,
 )
 
@@ -43,18 +48,24 @@ def test_a_summary_names_what_is_gone_added_and_changed() -> None:
 
 def test_a_held_edit_is_told_with_what_to_type() -> None:
     assert held_edit_message(HELD) == (
-        "Supervisor: the agent changed /p/.supervisor/rubric.md (1 pattern gone (A)). "
+        "Supervisor: /p/.supervisor/rubric.md was changed while an agent worked (1 pattern gone (A)). "
         "It does not count until you type /supervisor:accept"
     )
-    assert held_edit_message(replace(HELD, unsure=True)) == (
-        "Supervisor: /p/.supervisor/rubric.md was changed while the agent worked (1 pattern gone (A)). "
-        "It counts from your next message on, at once with /supervisor:accept; not yours? Take it back"
-    )
-    assert rubric_change_message(RUBRIC) == ""
-    assert (
-        rubric_change_message(replace(RUBRIC, changed="x: y"))
-        == "Supervisor: the rubric in force changed: x: y"
-    )
+    assert " .supervisor/rubric.md was" in held_edit_message(replace(HELD, project="/p"))
+
+
+@given(st.text(max_size=2000), st.lists(st.text(max_size=2000), max_size=20), st.booleans())
+def test_whatever_a_saved_file_says_the_lines_are_few_short_and_printable(
+    text: str,
+    faults: list[str],
+    serves: bool,  # noqa: FBT001 - drawn
+) -> None:
+    edit = HeldEdit(path="/c", digest="d", summary=text, faults=tuple(faults), serves=serves)
+    lines = (held_edit_message(edit), *saved_file_messages(edit))
+    assert len(lines) <= MAX_FAULTS_NAMED + 2
+    for line in lines:
+        assert line.rstrip() == clean_line(line)
+        assert len(line) <= MAX_FAULTS_NAMED * (MAX_FAULT_LENGTH + 2) + 100
 
 
 @pytest.mark.parametrize(

@@ -285,8 +285,7 @@ async def test_what_needs_a_person_comes_first_and_says_what_to_type(fakes: Fake
     fakes.store.save(run)
     judged(fakes, "stalled", key=run.key, detail="x")
     edit = HeldEdit(path="rubric.md", digest="d", summary=EVIL)
-    doubtful = HeldEdit(path="config.toml", digest="d", summary="it may be the user's own", unsure=True)
-    fakes.steering.held = lambda _: (edit, doubtful)  # type: ignore[assignment, method-assign] # one waits
+    fakes.steering.held = lambda _: (edit,)  # type: ignore[assignment, method-assign] # one waits
     needs, _, sessions = (await browser.get("")).body.partition("<h2>Sessions (")
     assert "Needs you (5)" in needs
     shown = ("what may help the agent", "To go on, type: a prompt", "Type your answer", "/supervisor:accept")

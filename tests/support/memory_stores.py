@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import asdict, replace
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sidecar.kernel.journal import Journal
     from sidecar.kernel.loop import Loop
     from sidecar.kernel.orders import Ancestry, Process
-    from sidecar.kernel.rubric import AgentWrites, HeldEdit, Rubric
+    from sidecar.kernel.rubric import HeldEdit, Rubric
     from sidecar.kernel.session import Environment, Session, SessionKey
     from sidecar.platform.ports import EventLog
 
@@ -310,10 +310,13 @@ class NoProcesses:
 class NoSteering(UnheldFiles):
     """No file steers: every edit counts at once."""
 
-    def settle(self, project: str, writes: AgentWrites, shared: AgentWrites) -> tuple[HeldEdit, ...]:  # noqa: ARG002 - the port's
+    def decide(self, at_rest: Callable[[], bool]) -> None:
+        """Nothing is decided."""
+
+    def watch(self, project: str, environment: Environment) -> tuple[Path, ...]:  # noqa: ARG002 - the port's
         return ()
 
-    def held(self, project: str) -> tuple[HeldEdit, ...]:  # noqa: ARG002 - the port's
+    def settle(self) -> tuple[HeldEdit, ...]:
         return ()
 
     def accept(self, project: str, digests: Collection[str]) -> tuple[HeldEdit, ...]:  # noqa: ARG002 - the port's
@@ -321,27 +324,13 @@ class NoSteering(UnheldFiles):
 
 
 class FixedRubrics:
-    """Rubrics that always answer with the same one; what is held in it can be accepted.
-
-    `looks` are the writes of which each look was told.
-    """
+    """Rubrics that always answer with the same one."""
 
     def __init__(self, rubric: Rubric = LAST_RESORT) -> None:
-        self.looks: list[AgentWrites | None] = []
         self._rubric = rubric
 
-    def load(
-        self,
-        project: str,  # noqa: ARG002 - the port's
-        environment: Environment,  # noqa: ARG002 - the port's
-        writes: AgentWrites | None = None,
-    ) -> Rubric:
-        self.looks.append(writes)
+    def load(self, project: str, environment: Environment) -> Rubric:  # noqa: ARG002 - the port's
         return self._rubric
-
-    def accept(self, project: str, environment: Environment) -> str:  # noqa: ARG002 - the port's
-        held, self._rubric = self._rubric.held, replace(self._rubric, held=None)
-        return f"in force now: {held.path}: {held.summary}" if held else "nothing is held"
 
     def begin(self, project: str) -> tuple[str, bool]:  # noqa: ARG002 - the port's
         return self._rubric.origin, False

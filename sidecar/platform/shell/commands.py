@@ -34,17 +34,6 @@ class ShellCommands(Struct, frozen=True, forbid_unknown_fields=True):
     homes_of_tools: str
 
 
-class SteeringCommands(Struct, frozen=True, forbid_unknown_fields=True):
-    """Its section `steering`."""
-
-    reads: frozenset[str]
-    own_orders: frozenset[str]
-    git_reads: frozenset[str]
-    git_moves: frozenset[str]
-    unpackers: frozenset[str]
-    writing: dict[str, str]
-
-
 class KnownCommands(Struct, frozen=True, forbid_unknown_fields=True):
     """The data file."""
 
@@ -72,7 +61,6 @@ class KnownCommands(Struct, frozen=True, forbid_unknown_fields=True):
     blocked: str
     queued: str
     shell: ShellCommands
-    steering: SteeringCommands
     starters: dict[str, frozenset[str]]
 
 

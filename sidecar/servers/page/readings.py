@@ -110,9 +110,7 @@ class PageReadings:
         lately = EventFilter(kinds=PAID_KINDS, since=now - DAYS_DRAWN * DAY_S)
         held: dict[str, HeldEdit] = {}
         for project in sorted({session.project for session, _ in sessions}):
-            rubric = self._services.rubrics.load(project, {}).held
-            waits = (*self._services.steering.held(project), *((rubric,) if rubric else ()))
-            held |= {edit.path: edit for edit in waits if not edit.unsure}
+            held |= {edit.path: edit for edit in self._services.steering.held(project)}
             await self._services.clock.pause(0)
         return Overview(
             settings=self.settings,

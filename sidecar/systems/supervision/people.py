@@ -21,7 +21,7 @@ from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter, OrderGiven, RecordEntry, StopJudged, event_kind
 from sidecar.kernel.orders import Giver, Order, Origin
 from sidecar.kernel.rubric import HeldEdit
-from sidecar.kernel.session import Environment, Session, SessionKey, continuation_budget
+from sidecar.kernel.session import Session, SessionKey, continuation_budget
 from sidecar.platform.log_readings import SUPERVISION, read_record
 from sidecar.platform.ports import load_readable
 from sidecar.platform.services import note_event
@@ -172,8 +172,8 @@ class CommandLineService:
         seen = self._sessions_of(who.project, who.host) if who.project else ()
         session = self.find(who) if who.session else next((one for one, _ in seen), None)
         summaries = tuple(_summarize(one, activity) for one, activity in seen)
+        held = self._held(session.project if session else who.project)
         rubric = self._services.rubrics.load(session.project if session else who.project, {})
-        held = self._held(session.project if session else who.project, {})
         common = SessionReport(
             off=off,
             rubric=rubric.origin,
@@ -294,19 +294,17 @@ class CommandLineService:
 
     def held(self, asked: HeldEditsRequest) -> tuple[HeldEdit, ...]:
         """Return the edits that wait, of the user's files and of this folder's."""
-        return self._held(asked.project, asked.environment)
+        return self._held(asked.project)
 
-    def _held(self, project: str, environment: Environment) -> tuple[HeldEdit, ...]:
+    def _held(self, project: str) -> tuple[HeldEdit, ...]:
         """Let count what was changed while no agent was at work; return what waits."""
-        steering = self._supervisor.steering
-        steering.recall_once()
-        steering.saved(project)
-        return steering.held(project, environment)
+        self._supervisor.steering.saved()
+        return self._services.steering.held(project)
 
     def accept(self, asked: HeldEditsRequest, pid: int = 0) -> tuple[str, ...]:
         """Put edits in force; return a line for each. Raises OSError, and as `order` does."""
         self.check_order("accept", "", pid)
-        return tuple(self._supervisor.steering.put_in_force(asked.project, asked.environment, asked.digests))
+        return tuple(self._supervisor.steering.put_in_force(asked.project, asked.digests))
 
     def is_agent(self, pid: int) -> bool:
         """Whether a process is below the host of an agent at work."""

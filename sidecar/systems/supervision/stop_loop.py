@@ -68,6 +68,9 @@ STATELESS_REASONS = frozenset(
 )
 """Reasons of stops that change nothing of the session's state but what the person was told."""
 
+ORDERED_REASONS = frozenset({RestReason.OFF, RestReason.PAUSED})
+"""Reasons by which the user ordered that a turn is not read."""
+
 SAVE_ERRORS = (OSError, ValueError, BadInputError)
 """What may keep a state from being written: the disk, or text that cannot be encoded."""
 MAX_FINDINGS_RECORDED = 20
@@ -221,7 +224,7 @@ class StopLoop:
             turn = await services.transcripts.read(stop, inquiry.session.counted_to)
             turn = self._with_journal(turn, inquiry)
             mask = services.secrets.masker(stop.environment)
-            rubric = self._rubrics.in_force(stop, turn)
+            rubric = self._rubrics.in_force(stop)
             turn = await asyncio.to_thread(mask_turn, turn, mask)  # half a second at worst
             worked = services.clock.awake() - (inquiry.session.active_from or 0.0)
             known = inquiry.session.active_from is not None and inquiry.session.active_since is not None
@@ -338,7 +341,8 @@ class StopLoop:
 
     def _with_news(self, inquiry: Inquiry, ruling: Ruling) -> Ruling:
         """Add what is queued for the user to the ruling."""
-        news = self._rubrics.rest(inquiry.stop, read=inquiry.turn != Turn())
+        ordered = isinstance(ruling, Rest) and ruling.reason in ORDERED_REASONS
+        news = self._rubrics.rest(inquiry.stop, read=ordered or inquiry.turn != Turn())
         ran = (run.gate for run in inquiry.runs if run.outcome in (Outcome.PASSED, Outcome.FAILED))
         lent = describe_lent_gates(tuple(ran))
         place = inquiry.project_state.place

@@ -35,7 +35,6 @@ from sidecar.platform.log_readings import SUPERVISION
 from sidecar.platform.ports import StaleSessionError, built_on_use, remember_newest
 from sidecar.platform.services import note_event
 from sidecar.platform.state import LOOK
-from sidecar.rubric.policy import GuidanceFiles
 from sidecar.systems.supervision.gate_requests import GateApprovals, SessionChecks
 from sidecar.systems.supervision.policy import orders, sessions
 from sidecar.systems.supervision.policy.orders import (
@@ -82,15 +81,11 @@ class Supervisor:
     def __init__(
         self,
         services: Services,
-        guides: GuidanceFiles | None = None,
         others: OtherSystems | None = None,
         *,
         gap: MemoryGap = MemoryGap.NONE,
     ) -> None:
-        """Without `guides` nobody is notified at once when a file was saved.
-
-        `gap`: what this process cannot know of the time before it.
-        """
+        """Use these services. `gap`: what this process cannot know of the time before it."""
         self._services = services
         self._others = others or OtherSystems()
         self._generations = RunningJudgings()
@@ -98,7 +93,8 @@ class Supervisor:
         self.steering = SteeringWatch(services, gap=gap)
         self.hosts = HostProcesses(services, self.steering)
         self.missed = MissedStops(services, self.steering)
-        self.saved = SavedFileWatch(services, self.steering, guides) if guides else None
+        self.saved = SavedFileWatch(services, self.steering)
+        services.steering.decide(self.steering.at_rest)
         self._stops = built_on_use(self._build_stop_loop)
         self._family = SessionLineage(services)
         self.checks = SessionChecks(services)
@@ -176,14 +172,13 @@ class Supervisor:
         return orders.refusal(f"{why}.")
 
     def _see_saved(self, event: AnyHostEvent) -> None:
-        """Read saved files before this event: an edit before a prompt does not belong to what follows it."""
-        if self.saved is None or isinstance(event, SessionEnded | SessionDeleted):
+        """Note where a session works, and look at what was saved there since it was last here."""
+        if isinstance(event, SessionEnded | SessionDeleted):
             return
-        self.saved.met(event)
-        if isinstance(event, AgentStopped):
-            self.saved.stopped(event)
-        elif isinstance(event, CommandTyped | PromptSubmitted | FileSaved):
-            self.saved.look(event.key)
+        if self.steering.meet(event):
+            self.saved.met()
+        if isinstance(event, SessionStarted | FileSaved):
+            self.steering.saved()
 
     def _at_once(self, event: AnyHostEvent) -> HostAnswer:
         """Answer events that need no waiting."""
@@ -200,7 +195,7 @@ class Supervisor:
             case ToolCalled():
                 answer = self._identified(event)
             case FileSaved():
-                answer = NoReply(note=self.saved.glance(event.key) if self.saved else "")
+                answer = NoReply(note=self.saved.glance(event.key))
             case TurnFailed():
                 answer = self._noted(event, "turn-failed", event.error)
             case SessionEnded():
@@ -251,12 +246,10 @@ class Supervisor:
     def _end(self, key: SessionKey, *, during_call: bool = False) -> None:
         self._bases.end(key)
         self.steering.end(key, during_call=during_call)
-        if self.saved is not None:
-            self.saved.end(key)
 
     def _started(self, event: SessionStarted) -> HostAnswer:
         self._family.announce(event)
-        watch = self.saved.paths(event.key) if self.saved is not None and not event.headless else ()
+        watch = () if event.headless else self.steering.paths(event.key)
         settings, _ = self._services.configuration.load()
         session = self._services.store.load(event.key)
         if session is not None and active_goal(session) is not None:
@@ -275,10 +268,8 @@ class Supervisor:
         self._generations.supersede(event.key)
         if not self._services.switches.off(event.project):
             self._bases.begin_turn(event)
-            self.steering.spoken(event)
-            self.steering.set_to_work(event)
-        else:
-            self.steering.unseen(event)
+        self.steering.spoken(event)
+        self.steering.set_to_work(event)
         return self._changed(event, lambda session: self._spoken(session, at, awake))
 
     def _spoken(self, session: Session, at: float, awake: float) -> Session:

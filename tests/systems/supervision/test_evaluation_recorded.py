@@ -121,7 +121,7 @@ def test_where_the_judge_would_see_another_case_it_cannot_be_told_without_a_mode
 
 
 def test_what_says_the_same_at_another_place_is_the_same_case() -> None:
-    moved = replace(RUBRIC, origin="/elsewhere/rubric.md", rejected=("x",), changed="something")
+    moved = replace(RUBRIC, origin="/elsewhere/rubric.md", rejected=("x",))
     assert play(asked(), moved).failed == ""
 
 

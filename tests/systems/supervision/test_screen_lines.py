@@ -60,9 +60,8 @@ def _messages() -> Iterator[tuple[str, str, bool]]:
     assert goal is not None
     yield "goal set", describe_new_goal(with_goal(), goal, Settings(), "Decided by: `pytest -q`.").text, False
     yield "waiting", waiting_note(LONG, session()), True
-    for unsure in (False, True):
-        edit = HeldEdit(path="/project/.supervisor/rubric.md", digest="d", summary=LONG, unsure=unsure)
-        yield f"held {unsure}", held_edit_message(edit), True
+    edit = HeldEdit(path="/project/.supervisor/rubric.md", digest="d", summary=LONG)
+    yield "held", held_edit_message(edit), True
     yield "no goal", f"Supervisor: {NO_GOAL}", True
     yield "usage", GOAL_USAGE.text, True
 
