@@ -160,7 +160,8 @@ class TestWhatGitKnows:
         git(tmp_path, "clone", "--quiet", "--bare", str(project), "remote.git")
         git(project, "remote", "add", "origin", str(tmp_path / "remote.git"))
         git(project, "push", "--quiet", "--set-upstream", "origin", "main")
-        base = remember(project, kept)
+        base, workspace = remember(project, kept), GitWorkspace(kept)
+        run(workspace.repository(base, str(project), os.environ))
         for text in "bc":
             (project / "a.txt").write_text(text)
             commit_all(project, text)
@@ -168,7 +169,8 @@ class TestWhatGitKnows:
         (project / "new").mkdir()
         for name in "xy":
             (project / "new" / name).touch()
-        found = run(GitWorkspace(kept).repository(base, str(project), os.environ))
+        git(project, "update-index", "--assume-unchanged", "a.txt")
+        found = run(workspace.repository(base, str(project), os.environ))
         assert found is not None
         assert found.head == git(project, "rev-parse", "HEAD").strip() != base.head
         assert (found.branch, found.upstream, found.remote) == ("main", "origin/main", True)
@@ -184,9 +186,10 @@ class TestWhatGitKnows:
         (project / "a.txt").write_text("b")
         commit_all(project, "b")
         git(project, "tag", "v2")
-        before = run(GitWorkspace(kept).repository(base, str(project), os.environ))
+        workspace = GitWorkspace(kept)
+        before = run(workspace.repository(base, str(project), os.environ))
         git(project, "push", "--quiet", "origin", "main")
-        found = run(GitWorkspace(kept).repository(base, str(project), os.environ))
+        found = run(workspace.repository(base, str(project), os.environ))
         assert before is not None
         assert found is not None
         assert (before.on_remote, found.on_remote) == (False, True)

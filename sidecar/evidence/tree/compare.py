@@ -91,6 +91,8 @@ def _unseen_reason(changes: list[_Change], texts: Mapping[str, FileContent]) -> 
 
 async def _pair_moved_files(git: Git, known: Git, before: str, after: str) -> list[_Change]:
     """Return the changes between two trees, with a moved file as one change."""
+    if before == after:
+        return []
     changes = _parse_changes(split_at_nul(await git.told(*DIFF_COMMAND, "--no-renames", before, after)))
     olds = {change.path: change for change in changes if change.after is None}
     news = {change.path: change for change in changes if change.before is None}

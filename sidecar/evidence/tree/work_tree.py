@@ -10,15 +10,19 @@ Rules:
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,6 +37,7 @@ from sidecar.platform.git import (
     clean_git_environment,
     decode_git_text,
     encode_path,
+    find_checkout,
     gather_or_cancel,
     git_config_arguments,
     join_with_nul,
@@ -52,7 +57,15 @@ SAFE_SETTINGS: Final = git_config_arguments(
     "diff.ignoreSubmodules=none",
 )
 """Settings for git in the user's repository: no program of it runs, and git examines all files."""
-ASKED_SETTINGS: Final = r"^(core\.excludesfile|filter\..*\.(clean|smudge|process|required)|remote\..*\.url)$"
+ASKED_SETTINGS: Final = re.compile(
+    r"(core\.excludesfile|filter\..*\.(clean|smudge|process|required)|remote\..*\.url|include(if\..*)?\.path"
+    r"|extensions\.worktreeconfig)$",
+    re.DOTALL,
+)
+INCLUDING_SETTINGS: Final = re.compile(r"include(if\..*)?\.path|extensions\.worktreeconfig", re.DOTALL)
+"""Settings with which others count that are elsewhere."""
+ANSWERS: Final = 256
+"""Answers of git that are remembered."""
 RULES_LIMIT: Final = 1 << 20
 """Bytes of an ignore file; a bigger one is not followed, so that more files are examined, not fewer."""
 EXCLUDE_PLACE: Final = ".git/info/exclude"
@@ -66,6 +79,8 @@ REPOSITORY_QUESTIONS: Final = (
 )
 ANSWER_COUNT: Final = 5
 BARE_REPOSITORY: Final = ["bare"]
+
+T = TypeVar("T")
 
 
 class WorkTree(Struct, frozen=True, kw_only=True):
@@ -92,15 +107,50 @@ class WorkTree(Struct, frozen=True, kw_only=True):
         return str(self.project.relative_to(self.top))
 
 
-async def find_work_tree(project: str, environment: Mapping[str, str]) -> WorkTree | None:
+class GitAnswers:
+    """What git answered, remembered while the files on which an answer depends are the same."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[object, ...], tuple[tuple[str, ...], Any]] = OrderedDict()
+
+    async def get(
+        self, key: tuple[object, ...], stamps: tuple[str, ...], ask: Callable[[], Awaitable[T]]
+    ) -> T:
+        """Return the answer to what `key` names, asked anew where the `stamps` are others."""
+        known = self._known.get(key)
+        if known is not None and known[0] == stamps:
+            answer: T = known[1]
+            return answer
+        answer = await ask()
+        self._known[key] = stamps, answer
+        if len(self._known) > ANSWERS:
+            self._known.popitem(last=False)
+        return answer
+
+    def forget(self, key: tuple[object, ...]) -> None:
+        """Forget an answer that depends on more than its stamps."""
+        self._known.pop(key, None)
+
+
+async def find_work_tree(
+    project: str, environment: Mapping[str, str], answers: GitAnswers | None = None
+) -> WorkTree | None:
     """Find the work tree; None where git is not installed. Raises UnseenError, OSError and ValueError."""
     place = _resolve_project_folder(project)
     program = processes.find_program("git", environment, project)
     if not program:
         return None
     git = Git((program, *SAFE_SETTINGS), place, clean_git_environment(environment))
-    said, asked = await gather_or_cancel(_ask_repository_paths(git), _read_git_config(git))
+    answers = answers or GitAnswers()
+    settings = _settings_files(place, environment)
+    key = (program, place, *settings)
+    stamps = (*_repository_marks(place), *map(_file_stamp, settings))
+    said, origins, asked = await answers.get(key, stamps, partial(_ask_repository, git))
     config = dict(pair.partition("\n")[::2] for pair in asked)
+    if not {place / origin for origin in origins}.issubset(settings) or any(
+        map(INCLUDING_SETTINGS.fullmatch, config)
+    ):
+        answers.forget(key)
     alone = WorkTree(
         project=place,
         top=place,
@@ -143,6 +193,41 @@ def _work_tree_in_repository(
     )
 
 
+def _settings_files(place: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the files in which git looks for settings, where none of them includes others."""
+    home = Path(environment.get("HOME") or "/nonexistent")
+    checkout = find_checkout(place)
+    users = (
+        home / ".gitconfig",
+        Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "git" / "config",
+    )
+    return (Path("/etc/gitconfig"), *users, *([checkout.common / "config"] if checkout else ()))
+
+
+def _repository_marks(place: Path) -> Iterator[str]:
+    """Yield what shows to which repository a folder belongs."""
+    for mark in (above / name for above in (place, *place.parents) for name in (".git", "HEAD")):
+        with suppress(OSError):
+            about = mark.stat()
+            yield f"{mark} {about.st_ino} {about.st_uid}" if mark.is_dir() else f"{mark} {_file_stamp(mark)}"
+
+
+def _file_stamp(file: Path) -> str:
+    """Return what is another where a file is; "" where there is none."""
+    try:
+        return stat_fingerprint(file.stat())
+    except OSError:
+        return ""
+
+
+async def _ask_repository(git: Git) -> tuple[list[str], set[str], list[str]]:
+    """Return where the repository is, in which files there are settings, and those that we ask for."""
+    said, listed = await gather_or_cancel(_ask_repository_paths(git), _read_git_config(git))
+    asked = [pair for pair in listed[1::2] if ASKED_SETTINGS.match(pair.partition("\n")[0])]
+    origins = {origin.removeprefix("file:") for origin in listed[::2]} - {"command line:"}
+    return said, origins, asked
+
+
 async def _ask_repository_paths(git: Git) -> list[str]:
     """Answer `REPOSITORY_QUESTIONS`; `BARE_REPOSITORY` if it has no files; [] if there is no repository."""
     said = await git.ask("rev-parse", *REPOSITORY_QUESTIONS)
@@ -156,8 +241,8 @@ async def _ask_repository_paths(git: Git) -> list[str]:
 
 
 async def _read_git_config(git: Git) -> list[str]:
-    """Return `ASKED_SETTINGS`, each as name, line break, value; empty where the settings are damaged."""
-    return split_at_nul((await git.ask("config", "-z", "--get-regexp", ASKED_SETTINGS)).output)
+    """Return the origin of each setting, and its name, line break, value; empty where they are damaged."""
+    return split_at_nul((await git.ask("config", "-z", "--show-origin", "--list")).output)
 
 
 async def _is_project_ignored(git: Git, top: str) -> bool:
@@ -251,8 +336,50 @@ STATUS_COMMAND: Final = (
 )
 
 
-async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None:
+class _Refs(Struct, frozen=True):
+    """Branches, tags and remote branches with their objects (None: too many), and what came since a commit.
+
+    `old`: branches that were merged into it.
+    """
+
+    refs: dict[str, str] | None
+    commits: int | None
+    old: dict[str, str]
+
+
+async def _ask_refs(git: Git, base: str) -> _Refs:
+    refs, commits = await _read_refs(git), await _count_commits(git, base)
+    old = await _named_refs(git, f"--merged={base}", HEADS) if refs and commits else {}
+    return _Refs(refs, commits, old)
+
+
+async def known_head(ground: WorkTree, answers: GitAnswers) -> str:
+    """Return the commit checked out; "" where there is none."""
+    key = ("head", ground.top)
+    return await answers.get(key, await _refs_stamps(ground), partial(read_head_commit, ground.git))
+
+
+async def _refs_stamps(ground: WorkTree) -> tuple[str, ...]:
+    """Return what is another where a branch, a tag or a commit is."""
+    return tuple(await asyncio.to_thread(lambda: [*_each_ref(ground)]))
+
+
+def _each_ref(ground: WorkTree) -> Iterator[str]:
+    checkout = find_checkout(ground.top)
+    if checkout is None or ground.index is None:
+        return
+    yield _file_stamp(ground.index.with_name("HEAD"))
+    for name in ("packed-refs", "shallow", "reftable/tables.list"):
+        yield _file_stamp(checkout.common / name)
+    for folder, _, names in os.walk(checkout.common / "refs"):
+        yield from (f"{folder}/{name} {_file_stamp(Path(folder, name))}" for name in names)
+
+
+async def read_repository(
+    ground: WorkTree, base: str, answers: GitAnswers | None = None
+) -> RepositoryState | None:
     """Read the state of the project's repository; `base` is a commit, or "". Raises UnseenError, OSError."""
+    answers = answers or GitAnswers()
     if ground.index is None:
         return (
             RepositoryState(head=await read_head_commit(ground.git), remote=bool(ground.remotes))
@@ -260,15 +387,18 @@ async def read_repository(ground: WorkTree, base: str) -> RepositoryState | None
             else None
         )
     with tempfile.TemporaryDirectory(prefix="supervisor-status-", ignore_cleanup_errors=True) as scratch:
-        git = await _git_without_index_flags(ground.git, ground.index, Path(scratch) / "index")
+        marks = partial(_flagged_paths, ground.git)
+        marked = await answers.get(("flags", ground.top), (_file_stamp(ground.index),), marks)
+        git = await _git_without_index_flags(ground.git, ground.index, Path(scratch) / "index", marked)
         lines = await git.names(*STATUS_COMMAND)
     about = dict(
         line.removeprefix(BRANCH_PREFIX).split(" ", 1) for line in lines if line.startswith(BRANCH_PREFIX)
     )
     commit, branch = about.get("oid", ""), about.get("head", "")
     uncommitted = [line for line in lines if not line.startswith("#")]
-    refs, commits = await _read_refs(ground.git), await _count_commits(ground.git, base)
-    old = await _named_refs(ground.git, f"--merged={base}", HEADS) if refs and commits else {}
+    stamps = await _refs_stamps(ground)
+    found = await answers.get(("refs", ground.top, base), stamps, partial(_ask_refs, ground.git, base))
+    refs, commits, old = found.refs, found.commits, found.old
     return RepositoryState(
         head="" if commit == "(initial)" else commit,
         branch="" if branch == "(detached)" else branch,
@@ -334,11 +464,14 @@ async def read_commit_at(git: Git, at: float) -> tuple[str, bool]:
     return (commit if said.exit_code == 0 and COMMIT_HASH.fullmatch(commit) else ""), True
 
 
-async def _git_without_index_flags(git: Git, index: Path, copy: Path) -> Git:
-    """Use a copy of the index without assume-unchanged and skip-worktree flags on files that exist."""
-    marked = [
-        line[2:] for line in await git.names("ls-files", "-z", "-v") if line[0].islower() or line[0] == "S"
-    ]
+async def _flagged_paths(git: Git) -> list[str]:
+    """Return the files that are marked as assume-unchanged or skip-worktree."""
+    listed = await git.names("ls-files", "-z", "-v")
+    return [line[2:] for line in listed if line[0].islower() or line[0] == "S"]
+
+
+async def _git_without_index_flags(git: Git, index: Path, copy: Path, marked: list[str]) -> Git:
+    """Use a copy of the index without the marks on files that exist."""
     there = _existing_paths(git.folder, marked)
     if not there:
         return git

@@ -46,11 +46,12 @@ from sidecar.evidence.tree.shadow_repository import (
 )
 from sidecar.evidence.tree.snapshot import TooMuchError, TreeState, read_tree_state, without_unshared
 from sidecar.evidence.tree.work_tree import (
+    GitAnswers,
     WorkTree,
     digest_folder_stats,
     find_work_tree,
+    known_head,
     read_commit_at,
-    read_head_commit,
     read_repository,
 )
 from sidecar.kernel.evidence import FileBaseline, ProjectChanges, RepositoryState
@@ -110,6 +111,7 @@ class GitWorkspace:
     def __init__(self, kept: Path | None = None) -> None:
         self._rooms = None if kept is None else ShadowRepositories(kept)
         self._states: OrderedDict[tuple[Path, str], TreeState] = OrderedDict()
+        self._answers = GitAnswers()
 
     @_bounded(lambda _: "")
     async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:
@@ -119,12 +121,12 @@ class GitWorkspace:
     @_bounded(lambda why: FileBaseline(unseen=why))
     async def remember(self, project: str, environment: Mapping[str, str]) -> FileBaseline:
         """Store the current files as a baseline; `unseen` says why they could not be stored completely."""
-        found = await find_work_tree(project, environment)
+        found = await find_work_tree(project, environment, self._answers)
         if found is None:
             return FileBaseline(
                 tree=await self._digest(project, environment), unseen="there is no git program"
             )
-        commit = await read_head_commit(found.git)
+        commit = await known_head(found, self._answers)
         if self._rooms is None or found.bare:
             why = "the repository is bare: it has no files" if found.bare else "there is no place to keep it"
             return FileBaseline(tree=await self._digest(project, environment), head=commit, unseen=why)
@@ -145,7 +147,7 @@ class GitWorkspace:
         self, project: str, environment: Mapping[str, str], at: float
     ) -> tuple[FileBaseline, bool]:
         """Store the commit that was checked out `at` a time as a baseline, and whether that is a guess."""
-        found = await find_work_tree(project, environment)
+        found = await find_work_tree(project, environment, self._answers)
         if found is None or found.bare or self._rooms is None:
             raise UnseenError("there is no git program, or no repository with files")
         commit, guessed = await read_commit_at(found.git, at)
@@ -178,8 +180,8 @@ class GitWorkspace:
         self, base: FileBaseline, project: str, environment: Mapping[str, str]
     ) -> RepositoryState | None:
         """Return git's state of the project, without contacting a remote."""
-        found = await find_work_tree(project, environment)
-        return await read_repository(found, base.head) if found else None
+        found = await find_work_tree(project, environment, self._answers)
+        return await read_repository(found, base.head, self._answers) if found else None
 
     @_bounded(lambda why: ProjectCopy(unseen=why))
     async def copy(
@@ -231,7 +233,7 @@ class GitWorkspace:
     @_bounded(lambda _: False)
     async def touched(self, project: str, environment: Mapping[str, str], since: float) -> bool:
         """Whether a file that is not ignored, or its folder, changed since, by its change time."""
-        found = await find_work_tree(project, environment)
+        found = await find_work_tree(project, environment, self._answers)
         if found is None or self._rooms is None:
             return False
         with self._rooms.newest(found.top).entered(found) as (git, _):
@@ -272,7 +274,7 @@ class GitWorkspace:
         self, project: str, environment: Mapping[str, str], paths: list[str]
     ) -> list[str] | None:
         """Return the files whose paths end so; None where nobody can tell."""
-        found = await find_work_tree(project, environment)
+        found = await find_work_tree(project, environment, self._answers)
         if found is None or found.index is None:
             return None
         listed = await found.git.names(*LIST_FILES, "--", *(f":(top,glob)**/{path}" for path in paths))
@@ -311,7 +313,7 @@ class GitWorkspace:
             self._rooms.forget(base.snapshot)
 
     async def _digest(self, project: str, environment: Mapping[str, str]) -> str:
-        found = await find_work_tree(project, environment)
+        found = await find_work_tree(project, environment, self._answers)
         if found is None:
             return await asyncio.to_thread(digest_folder_stats, Path(project))
         try:
@@ -342,7 +344,7 @@ class GitWorkspace:
         before = snapshot.decode_tree_state(kept)
         if before.digest() != base.tree:
             raise UnseenError("what was kept was altered")
-        found = await find_work_tree(project, environment)
+        found = await find_work_tree(project, environment, self._answers)
         if found is None:
             raise UnseenError("there is no git program")
         if not any(self._holds(base, top) for top in _checkout_tops(found)):
