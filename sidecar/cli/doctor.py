@@ -38,6 +38,7 @@ from sidecar.kernel.events import NO_RUBRIC, JudgeAnswered
 from sidecar.kernel.evidence import Evidence, EvidenceStrength, Source
 from sidecar.platform.client import SIDECAR_SOCKET_FILE, STOP_ADVICE, SidecarError
 from sidecar.platform.configuration import ConfigurationFile
+from sidecar.platform.confine import can_close_folders
 from sidecar.platform.event_log import LOG_FILE, lost_logs
 from sidecar.platform.files import BLOCK
 from sidecar.platform.git import GET_GIT
@@ -88,7 +89,14 @@ async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
     else works: without our hooks, it would send the probe to its model. A service needs no host.
     """
     broken: list[bool] = []
-    for check in (_check_runtime, check_git, check_state, _check_sidecar, _check_sidecar_report):
+    for check in (
+        _check_runtime,
+        check_git,
+        check_workers,
+        check_state,
+        _check_sidecar,
+        _check_sidecar_report,
+    ):
         try:
             found = await check()
         except OSError as trouble:
@@ -196,6 +204,13 @@ async def check_git() -> list[DoctorFinding]:
     if found := find_program("git", os.environ, str(Path.cwd())):
         return [ok_finding(f"git {found}")]
     return [error_finding("git is not on PATH: what changed is not known, so checks decide no goal", GET_GIT)]
+
+
+async def check_workers() -> list[DoctorFinding]:
+    """Say what holds headless agents that work on a copy of a project."""
+    if can_close_folders():
+        return [ok_finding("workers cannot write in the project that they have a copy of (Landlock)")]
+    return [ok_finding("workers could write in the project that they have a copy of: it is compared")]
 
 
 async def _check_sidecar() -> list[DoctorFinding]:

@@ -109,13 +109,17 @@ class McpAccess(Struct, frozen=True):
 
 
 class AgentTask(Struct, frozen=True, kw_only=True):
-    """One task for an agent: the prompt, the folder, the environment, and the time limit in seconds."""
+    """One task for an agent: the prompt, the folder, the environment, and the time limit in seconds.
+
+    `guarded` is the project that it may not write, where it works in a place of its own.
+    """
 
     prompt: str
     project: str
     environment: Environment
     seconds: float
     access: McpAccess | None = None
+    guarded: str = ""
 
 
 class AgentResult(Struct, frozen=True, kw_only=True):

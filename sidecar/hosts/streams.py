@@ -149,6 +149,7 @@ class AgentStream:
 
     `text` is the agent's last message. `answer` is what the host itself took for the answer, "" if it takes
     none. `fault` says why the host failed; `unfit` why it gave the answer up. `written` are paths of files.
+    `calls` are the texts that tool calls were given, where they name the folder `watched`.
     `tokens` and `cents` are as in WorkerRun.
     """
 
@@ -161,6 +162,8 @@ class AgentStream:
         self.unfit = ""
         self.output = ""
         self.written: list[str] = []
+        self.watched = ""
+        self.calls: list[str] = []
         self.tokens = 0
         self.cents: float | None = None
 
@@ -201,6 +204,8 @@ class AgentStream:
             self.text, self.tokens, self.cents = whole.known.text, whole.known.tokens, whole.known.cents
 
     def _note_write(self, tool: str, given: Mapping[str, object]) -> str:
+        texts = (text for text in given.values() if isinstance(text, str))
+        self.calls += [text for text in texts if self.watched and self.watched in text]
         path = given.get(worker_data().writes.get(tool, ""))
         return path if isinstance(path, str) else ""
 

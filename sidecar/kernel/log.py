@@ -71,7 +71,11 @@ class JudgingPaid(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="ju
 
 
 class WorkerRan(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="worker-ran"):
-    """A worker ended, and what it cost. `failure` says how it failed, "" if it gave an answer."""
+    """A worker ended, and what it cost. `failure` says how it failed, "" if it gave an answer.
+
+    `meanwhile`: files that changed in the project of which it had a copy, where the system does not keep a
+    worker from writing there. By whom is not known.
+    """
 
     backend: str
     model: str
@@ -80,6 +84,7 @@ class WorkerRan(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="work
     calls: int
     seconds: float
     failure: str = ""
+    meanwhile: tuple[str, ...] = ()
 
 
 class SkillEnded(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="skill-ended"):

@@ -27,7 +27,7 @@ from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.systems.tdd.policy.skills import parse_skill
 from sidecar.systems.tdd.skills import Skills
 from sidecar.systems.tdd.workbench import SkillServices
-from sidecar.wiring.platform import build_instructions
+from sidecar.wiring.platform import build_instructions, build_workspace
 from sidecar.workers.agents import PROGRAMS, AgentBackend
 from sidecar.workers.gateway import GatewayBackend
 from sidecar.workers.ports import Workers
@@ -58,7 +58,7 @@ def build_workers(state: Path, spending: DailySpending, secrets: SecretDetector)
     closing, gateway_text = (
         (texts / name).read_text(encoding="utf-8") for name in ("worker.md", "worker-gateway.md")
     )
-    agents = {program.name: AgentBackend(program, closing) for program in PROGRAMS}
+    agents = {program.name: AgentBackend(program, closing, build_workspace(state)) for program in PROGRAMS}
     gateway = GatewayBackend(gateway_text, os.environ, secrets.masker, ChangeApplier(state))
     return WorkerService({**agents, "gateway": gateway}, spending, secrets)
 

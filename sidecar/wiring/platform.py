@@ -126,7 +126,7 @@ def build_evidence(
 ) -> EvidenceServices:
     """Build the real adapters, each when it is first used. `files`: others in force than the platform's."""
     files = files or platform.steering
-    code_host, workspace = built_on_use(_code_host), built_on_use(partial(_workspace, state))
+    code_host, workspace = built_on_use(_code_host), built_on_use(partial(build_workspace, state))
     return EvidenceServices(
         **vars(platform),
         catalog=built_on_use(partial(_catalog, state, files, code_host)),
@@ -168,7 +168,8 @@ def _old_checks(workspace: Workspace) -> OldChecks:
     return ScratchChecks(workspace)
 
 
-def _workspace(state: Path) -> Workspace:
+def build_workspace(state: Path) -> Workspace:
+    """Build what looks at projects. `state`: the user's state folder."""
     from sidecar.evidence.tree.workspace import GitWorkspace
 
     return GitWorkspace(state / "trees")

@@ -14,7 +14,7 @@ Rules of this file:
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,11 +28,13 @@ from sidecar.hosts.ports import AgentTask
 from sidecar.hosts.shared import WORKER_MARKER
 from sidecar.hosts.streams import RETRIES, AgentStream, ClaudeStream, OpenCodeStream, find_claude, worker_data
 from sidecar.kernel.decoding import read_json
+from sidecar.kernel.evidence import FileBaseline, FileChange
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import fill_template
 from sidecar.platform import processes
 from sidecar.platform.api_keys import session_project
+from sidecar.platform.confine import confined_command
 from sidecar.platform.paths import lies_inside
 from sidecar.platform.processes import ProcessEnding, ProcessResult
 from sidecar.workers.backend import (
@@ -43,7 +45,7 @@ from sidecar.workers.backend import (
     schema_text,
     validate_answer,
 )
-from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
+from sidecar.workers.ports import SELF, A, Projects, WorkerError, WorkerFailure, WorkerRun, WorkerTask
 
 OPENCODE_CONFIG: Final = "OPENCODE_CONFIG_CONTENT"
 OPENCODE_AGENT: Final = "supervisor-worker"
@@ -139,10 +141,11 @@ PROGRAMS: Final = (
 class AgentBackend:
     """Implements `Backend` with a program."""
 
-    def __init__(self, program: Program, closing: str) -> None:
+    def __init__(self, program: Program, closing: str, projects: Projects) -> None:
         """`closing` ends the prompt of an agent that cannot enforce a schema."""
         self._program = program
         self._closing = closing
+        self._projects = projects
 
     def absence(self, task: WorkerTask[A], settings: Settings) -> str:
         absent = self._program.absent or f"`{self._program.name}` is not on the session's PATH"
@@ -154,20 +157,26 @@ class AgentBackend:
         stream = self._program.stream(_hear_some(hear))
         program = self._program.find(task, settings)
         given, model = self._program.start(task, program, self._prompt(task), settings)
-        cost.calls = 1
+        held = confined_command(given.command, task.project, task.guarded, task.environment)
+        looked_at = task.guarded if held == given.command else ""
+        before = await self._projects.remember(looked_at, task.environment) if looked_at else FileBaseline()
+        stream.watched, cost.calls, trespasses = looked_at, 1, tuple[str, ...]()
 
         def feed(text: str) -> None:
             stream.feed(text)
             cost.tokens, cost.cents = stream.tokens, stream.cents
 
         marked = {**given.environment, WORKER_MARKER: "1", "PWD": task.project}
-        given = replace(given, environment=marked)
+        given = replace(given, command=held, environment=marked)
         ended, printed, complaint = await run_invocation(given, task.project, task.seconds, feed, tied=True)
         stream.close(printed, complaint)
         cost.tokens, cost.cents = stream.tokens, stream.cents
         if ended.ending is ProcessEnding.NOT_LAUNCHED:
             cost.calls = 0
-        if failed := self._failure(task, ended, stream):
+        if looked_at:
+            now = await self._projects.since(before, looked_at, task.environment)
+            trespasses, cost.meanwhile = split_by_author(stream.calls, now.files)
+        if failed := self._failure(task, ended, stream, trespasses):
             raise WorkerError(*failed, stream.output)
         answer = stream.answer or find_answer(stream.text, stream.output)
         fit = validate_answer(answer, task.answer, stream.output)
@@ -179,11 +188,12 @@ class AgentBackend:
         return f"{task.prompt}\n\n{fill_template(self._closing, {'schema': schema_text(task.answer)})}"
 
     def _failure(
-        self, task: WorkerTask[A], ended: ProcessResult, stream: AgentStream
+        self, task: WorkerTask[A], ended: ProcessResult, stream: AgentStream, trespasses: tuple[str, ...]
     ) -> tuple[WorkerFailure, str] | None:
         """Return how the agent failed, None if it ended as it should. What it wrote outside comes first."""
         name = self._program.name
-        if outside := ", ".join(find_outside_paths(stream.written, task.project, task.environment)):
+        found = *find_outside_paths(stream.written, task.project, task.environment), *trespasses
+        if outside := ", ".join(found):
             said = f"the worker wrote outside its folder: {outside}; look there, and undo what is not wanted"
             return WorkerFailure.WROTE_OUTSIDE, said
         if ended.ending is ProcessEnding.NOT_LAUNCHED:
@@ -219,6 +229,18 @@ def find_outside_paths(written: list[str], project: str, environment: Environmen
     """Return the paths that lead outside of the work folder and of the temporary folder, links resolved."""
     folders = Path(project), Path(environment.get("TMPDIR") or tempfile.gettempdir())
     return [path for path in dict.fromkeys(written) if not lies_inside(Path(project, path), *folders)]
+
+
+def split_by_author(
+    calls: Iterable[str], changes: Iterable[FileChange]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the paths in a project that the calls of a worker name, and the others.
+
+    A person may work in the project meanwhile, so what no call names is not said to be the worker's.
+    """
+    paths = [change.path for change in changes]
+    own = tuple(path for path in paths if any(Path(path).name in call for call in calls))
+    return own, tuple(path for path in paths if path not in own)
 
 
 def _permit(task: WorkerTask[A]) -> str:

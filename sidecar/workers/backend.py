@@ -14,11 +14,15 @@ from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerRun
 
 
 class WorkerCost(Struct):
-    """What a run has cost so far, also if it fails. `calls` is 0 until something was asked."""
+    """What a run has cost so far, also if it fails. `calls` is 0 until something was asked.
+
+    `meanwhile` is as in WorkerRan.
+    """
 
     calls: int = 0
     tokens: int = 0
     cents: float | None = None
+    meanwhile: tuple[str, ...] = ()
 
 
 class Backend(Protocol):

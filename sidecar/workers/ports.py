@@ -8,6 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
+from sidecar.kernel.evidence import FileBaseline, ProjectChanges
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 
@@ -64,8 +65,8 @@ class WorkerTask(Struct, Generic[A], frozen=True, kw_only=True):
     `answer` is the Struct of the answer; its JSON schema goes to the agent. `tools` are named as in Claude
     Code: Bash, Read, Write, Edit, Grep, Glob. `model` is a name of the settings or of the backend, "" for the
     backend's default, "self" for the host's own model. `project` is the work folder: the project itself or a
-    scratch copy. `seconds` is the deadline, 0 for `[workers] seconds`. `files` are paths in the folder
-    that are shown to a model that cannot read files by itself.
+    scratch copy of `guarded`, which must stay as it is. `seconds` is the deadline, 0 for `[workers] seconds`.
+    `files` are paths in the folder that are shown to a model that cannot read files by itself.
     """
 
     prompt: str
@@ -76,6 +77,7 @@ class WorkerTask(Struct, Generic[A], frozen=True, kw_only=True):
     environment: Environment
     seconds: float = 0.0
     files: tuple[str, ...] = ()
+    guarded: str = ""
 
 
 class WorkerRun(Struct, Generic[A], frozen=True, kw_only=True):
@@ -90,6 +92,16 @@ class WorkerRun(Struct, Generic[A], frozen=True, kw_only=True):
     tokens: int = 0
     cents: float | None = None
     output: str = ""
+
+
+class Projects(Protocol):
+    """Finds what changed in a project; see evidence.ports.Workspace."""
+
+    async def remember(self, project: str, environment: Environment) -> FileBaseline:
+        """Store the current files as a baseline."""
+
+    async def since(self, base: FileBaseline, project: str, environment: Environment) -> ProjectChanges:
+        """Return the changes since `base`."""
 
 
 class Workers(Protocol):

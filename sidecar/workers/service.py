@@ -71,6 +71,7 @@ class WorkerService:
                         calls=cost.calls,
                         seconds=asyncio.get_running_loop().time() - started,
                         failure=failure,
+                        meanwhile=cost.meanwhile,
                     )
                 )
         return replace(done, tokens=cost.tokens, cents=cost.cents, output=mask(done.output))

@@ -180,7 +180,8 @@ class MemorySpending(DailySpending):
     """What was spent on a day that does not end."""
 
     def __init__(self, tokens: int = 0, cents: float = 0.0) -> None:
-        super().__init__(MemoryEventLog(), ManualClock())
+        self.log = MemoryEventLog()
+        super().__init__(self.log, ManualClock())
         if tokens:
             self.add(tokens, cents, 1)
 

@@ -48,6 +48,9 @@ def say(text): message("assistant", {"type": "text", "text": text})
 def write(path, refused=False):
     message("assistant", {"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": path}})
     message("user", {"type": "tool_result", "tool_use_id": "t1", "is_error": refused, "content": "x"})
+def shell(command):
+    subprocess.run(command, shell=True)
+    message("assistant", {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": command}})
 def end(text, **fields):
     if text: say(text)
     usage = {"input_tokens": 200, "output_tokens": 40}
@@ -60,6 +63,9 @@ def say(text): line("text", text=text)
 def write(path, refused=False):
     state = {"status": "error" if refused else "completed", "input": {"filePath": path}}
     line("tool_use", tool="write", state=state)
+def shell(command):
+    subprocess.run(command, shell=True)
+    line("tool_use", tool="bash", state={"status": "completed", "input": {"command": command}})
 def end(text):
     line("text", messageID="m2", text=text)
     line("step_finish", tokens={"input": 200, "output": 40}, cost=0.002)

@@ -10,7 +10,11 @@ from typing import Any, Final
 
 import pytest
 
+from sidecar.kernel.log import EventFilter, WorkerRan
+from sidecar.platform import confine
+from sidecar.platform.confine import can_close_folders
 from sidecar.workers.ports import WorkerError, WorkerFailure
+from support.git_projects import repository
 from support.worker_agents import GOOD, KINDS, LIMIT_S, Room
 
 pytestmark = pytest.mark.process
@@ -98,6 +102,39 @@ async def test_a_file_written_outside_the_folder_fails_the_work(host: Room, path
     failed = await failure(host)
     assert failed.failure is WorkerFailure.WROTE_OUTSIDE
     assert path in failed.message
+
+
+BY_THE_WORKER: Final = ("echo > {guarded}/evil.py", "cd {guarded} && echo > evil.py")
+BY_SOMEBODY: Final = "subprocess.Popen('echo > {guarded}/evil.py', shell=True).wait()"
+"""As a person would: no call of the worker names it."""
+
+
+@pytest.mark.parametrize("closed", [True, False], ids=["closed by the system", "compared"])
+@pytest.mark.parametrize("line", BY_THE_WORKER)
+async def test_a_worker_in_a_copy_changes_nothing_in_the_project_or_fails(
+    host: Room, monkeypatch: pytest.MonkeyPatch, line: str, *, closed: bool
+) -> None:
+    guarded = repository(host.project.parent / "guarded")
+    monkeypatch.setattr(confine, "can_close_folders", lambda: closed and can_close_folders())
+    host.plays(f"shell({line.format(guarded=guarded)!r}); answer({GOOD})")
+    if closed and can_close_folders():
+        await host.run(guarded=str(guarded))
+        assert not (guarded / "evil.py").exists()
+    else:
+        failed = await failure(host, guarded=str(guarded))
+        assert (failed.failure, "evil.py" in failed.message) == (WorkerFailure.WROTE_OUTSIDE, True)
+
+
+async def test_what_a_person_writes_meanwhile_fails_nothing_and_is_told(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guarded = repository(room.project.parent / "guarded")
+    monkeypatch.setattr(confine, "can_close_folders", lambda: False)
+    room.plays(f"{BY_SOMEBODY.format(guarded=guarded)}; answer({GOOD})")
+    assert (await room.run(guarded=str(guarded))).answer.ok
+    (ended,) = room.spending.log.read(EventFilter())
+    assert isinstance(ended.data, WorkerRan)
+    assert ended.data.meanwhile == ("evil.py",)
 
 
 CLAUDE_FAULTS: Final = [

@@ -291,10 +291,11 @@ def _editable_roots(venv: Path, top: Path) -> list[str]:
 
 
 class WorkCopy(Struct, frozen=True, kw_only=True):
-    """The folder of a copy, and the environment for commands in it."""
+    """The folder of a copy, the environment for commands in it, and the project that it is a copy of."""
 
     project: str
     environment: Environment
+    origin: str = ""
 
 
 class NoCopyError(Exception):
@@ -328,7 +329,8 @@ class ProjectCopies:
             if history:
                 with suppress(UnseenError, OSError, ValueError):
                     await _show_history(self._project, self._environment, folder)
-            yield WorkCopy(project=copy.project, environment=environment_for_copies(copy.environment))
+            mapped = environment_for_copies(copy.environment)
+            yield WorkCopy(project=copy.project, environment=mapped, origin=self._project)
 
 
 async def _show_history(project: str, environment: Environment, into: Path) -> None:

@@ -220,6 +220,7 @@ async def ask_worker(
         model=route_model("", f"governance_{phase}", settings, preset=head.model),
         project=copy.project,
         environment=copy.environment,
+        guarded=copy.origin,
     )
     done = await services.workers.run(task, settings, log.debug)
     return done.answer, f"worker {done.model}"

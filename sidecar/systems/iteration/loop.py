@@ -323,6 +323,7 @@ class AgentLoop:
             environment={**place.environment, "SUPERVISOR_SESSION": asked.session},
             seconds=policy.next_agent_seconds(before, crew.longest),
             access=access,
+            guarded=asked.project if place.branch else "",
         )
         began, rest = crew.clock.now(), AgentResult()
         output = AgentOutput(

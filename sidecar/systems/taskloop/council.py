@@ -205,7 +205,7 @@ class _Meeting:
         try:
             async with self.places, self.copies.open(ROUTE, history=True) as copy:
                 self.tell(member, "works in a copy of the project")
-                own = replace(task, project=copy.project, environment=copy.environment)
+                own = replace(task, project=copy.project, environment=copy.environment, guarded=copy.origin)
                 answer = (await self.workers.run(own, self.settings, log.debug)).answer
         except (WorkerError, NoCopyError, OSError) as error:
             why = f"left out: {error}"

@@ -134,6 +134,7 @@ class Workbench:
             model=route_model(self.request.model, self.skill.name, settings, preset=self.skill.model),
             project=copy.project,
             environment=copy.environment,
+            guarded=copy.origin,
             files=tuple(filter(None, (values.get("test_path", ""), values.get("impl_path", "")))),
         )
         done = await self._workers.run(task, settings, log.debug)

@@ -153,6 +153,7 @@ async def test_a_change_is_delivered_at_once_with_all_in_the_audit(room: Room) -
     assert (work.stage, room.last().decision) == (Stage.DELIVERED, "DELIVER")
     assert room.errors == [None] * 6
     assert not [task for task in room.workers.tasks if re.search(r"\$[a-z]", task.prompt)]
+    assert {task.guarded for task in room.workers.tasks} == {str(room.project)}
     assert room.last().deliverables.files == ("calc.py", "tests/test_sub.py")
     assert room.holds(DONE)
     entries = room.governance().entries(work.lock)

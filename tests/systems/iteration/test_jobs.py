@@ -227,6 +227,7 @@ async def test_agents_of_an_interrupted_run_are_ended_and_what_was_completed_wai
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
+    assert {task.guarded for task in began} == {str(project)}
     assert len(git(project, "worktree", "list").splitlines()) == 1
     first, second, *_ = journal(busy).tasks
     assert first.claim is not None

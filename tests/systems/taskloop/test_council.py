@@ -140,6 +140,7 @@ async def test_five_perspectives_are_asked_alone_and_the_proposals_weighed(room:
         assert "divide adds" not in told  # what another member says
     assert {task.tools for task in room.workers.tasks} == {("Bash", "Read", "Grep", "Glob")}
     assert {task.model for task in room.workers.tasks} == {"large"}
+    assert {task.guarded for task in room.workers.tasks} == {str(room.project)}
 
 
 @pytest.mark.proves("the loop")

@@ -93,6 +93,7 @@ async def test_the_next_attempt_is_told_why_and_begins_anew(room: Room) -> None:
     result = await room.phase(Phase.RED, PYTHON, SPEC, writes({"calc.py": SUB}), WRITES_TEST)
 
     assert (result.verified, result.attempts) == (True, 2)
+    assert {task.guarded for task in room.workers.tasks} == {str(room.project)}
     first, second = (task.prompt for task in room.workers.tasks)
     assert "was refused" not in first
     assert "no product code, but these files changed: calc.py" in second
