@@ -14,6 +14,7 @@ import pytest
 from sidecar.hosts.acp.agent import AcpAgent
 from sidecar.hosts.command import CommandAgent
 from sidecar.hosts.ports import AgentResult, AgentRunner, AgentTask
+from sidecar.platform.confine import can_close_folders
 from support.acp_agent import DONE, GREETING, Scripted, says
 from support.scripted_ports import ScriptedAgents
 
@@ -124,3 +125,22 @@ async def test_a_program_that_cannot_be_started_is_trouble(kind: type, tmp_path:
     rest, heard = await run(runner, task(tmp_path))
     assert (rest.said, rest.exit_code, heard) == ("", None, "")
     assert rest.trouble.startswith("it could not be started: /no/such/agent")
+
+
+@pytest.mark.parametrize("kind", ["command", "protocol"])
+async def test_an_agent_in_a_worktree_cannot_write_in_the_project(tmp_path: Path, kind: str) -> None:
+    """Where the system closes no folders, git refuses a merge that a file is in the way of."""
+    place, guarded = tmp_path / "place", tmp_path / "guarded"
+    for folder in (place, guarded):
+        folder.mkdir()
+    evil = ("sh", "-c", 'echo > ../guarded/evil.py; exec "$@"', "sh")
+    scripted = Scripted(place, {**GREETING, "session/prompt": [says("Done."), DONE]}).command
+    runner = (
+        CommandAgent((*evil, "echo", "Done."), tmp_path / "mcp.json")
+        if kind == "command"
+        else AcpAgent((*evil, *scripted))
+    )
+    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(place)}
+    rest, _ = await run(runner, task(place, environment=environment, guarded=str(guarded)))
+    assert (rest.said.strip(), rest.trouble) == ("Done.", "")
+    assert (guarded / "evil.py").exists() is not can_close_folders()

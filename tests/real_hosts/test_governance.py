@@ -64,6 +64,11 @@ def works(
     model.add(*(ReplyRule(reply, WORKER) for reply in replies))
 
 
+def implements(host: Host | OpenCode, model: ScriptedModel) -> None:
+    """The next worker makes the change, and writes into the project itself, which comes to nothing."""
+    works(host, model, implemented(*MADE), {str(host.project / "evil.py"): "evil", **MADE})
+
+
 def holds(host: Host | OpenCode, files: Files) -> bool:
     """Whether the project holds these files and nothing else but what tools left."""
     return contents(host.project, but=LEFT) == files
@@ -89,14 +94,11 @@ def test_a_change_that_opencode_made_is_delivered_at_once(
     opencode_host: OpenCode, model: ScriptedModel
 ) -> None:
     lay_out(opencode_host.project, PYTHON)
-    for answer, files in (
-        (ANALYSIS, {}),
-        (PLAN, {}),
-        (implemented(*MADE), MADE),
-        (APPROVED, {}),
-        (PASSED, {}),
-    ):
-        works(opencode_host, model, answer, files)
+    for answer in (ANALYSIS, PLAN):
+        works(opencode_host, model, answer)
+    implements(opencode_host, model)
+    for answer in (APPROVED, PASSED):
+        works(opencode_host, model, answer)
     done = govern(opencode_host, PROBLEM, "--mode", "fast")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert holds(opencode_host, DONE)
@@ -136,7 +138,7 @@ def test_claude_code_conducts_a_delivery_and_waits_for_its_user_in_between(
         works(host, model, ANALYSIS)
         with begun(session, "light") as lock:
             works(host, model, PLAN)
-            works(host, model, implemented(*MADE), MADE)
+            implements(host, model)
             works(host, model, APPROVED)
             for phase in (GovernedPhase.PLAN, GovernedPhase.IMPLEMENT, GovernedPhase.REVIEW):
                 session.calls(f"phase_{phase}", context_lock_id=lock, input_data={})
