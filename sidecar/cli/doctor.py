@@ -89,14 +89,7 @@ async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
     else works: without our hooks, it would send the probe to its model. A service needs no host.
     """
     broken: list[bool] = []
-    for check in (
-        _check_runtime,
-        check_git,
-        check_workers,
-        check_state,
-        _check_sidecar,
-        _check_sidecar_report,
-    ):
+    for check in (_check_runtime, check_git, check_state, _check_sidecar, _check_sidecar_report):
         try:
             found = await check()
         except OSError as trouble:
@@ -206,11 +199,10 @@ async def check_git() -> list[DoctorFinding]:
     return [error_finding("git is not on PATH: what changed is not known, so checks decide no goal", GET_GIT)]
 
 
-async def check_workers() -> list[DoctorFinding]:
+def check_workers() -> DoctorFinding:
     """Say what holds headless agents that work on a copy of a project."""
-    if can_close_folders():
-        return [ok_finding("workers cannot write in the project that they have a copy of (Landlock)")]
-    return [ok_finding("workers could write in the project that they have a copy of: it is compared")]
+    held = "cannot write there (Landlock)" if can_close_folders() else "could write there, so it is compared"
+    return ok_finding(f"a worker that has a copy of the project {held}")
 
 
 async def _check_sidecar() -> list[DoctorFinding]:
@@ -250,7 +242,7 @@ async def _check_sidecar_report() -> list[DoctorFinding]:
         for why in report.set_aside
     ]
     rubric = ok_finding(f"rubric in force: {report.rubric}")
-    return [*lines, rubric, _check_judge()]
+    return [*lines, rubric, _check_judge(), check_workers()]
 
 
 def _check_judge() -> DoctorFinding:

@@ -74,7 +74,7 @@ class WorkerRan(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="work
     """A worker ended, and what it cost. `failure` says how it failed, "" if it gave an answer.
 
     `meanwhile`: files that changed in the project of which it had a copy, where the system does not keep a
-    worker from writing there. By whom is not known.
+    worker from writing there.
     """
 
     backend: str

@@ -14,51 +14,26 @@ import ctypes
 import json
 import os
 import stat
+import struct
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
-VERSION: Final = 1
-"""The flag of CREATE_RULESET that asks for the version."""
-BELOW: Final = 1
-"""The kind of a rule about a file, or a folder with all that is below."""
+"""Landlock's system calls, the same on all processors."""
 NO_NEW_PRIVILEGES: Final = 38
 """The option of prctl without which only the administrator may restrict a process."""
 WRITE: Final = 1 << 1
-CHANGE_FOLDER: Final = sum(1 << bit for bit in range(4, 14))
-"""To make, remove, rename and link entries, also from one folder to another (which needs version 2)."""
-TRUNCATE: Final = 1 << 14
-"""Known since version 3; before, it is part of WRITE but for the call that takes a path."""
+CHANGE_FOLDER: Final = 0b11_1111_1111 << 4
+"""To make, remove, rename and link entries, also from one folder to another (not known before version 2)."""
+TRUNCATE, TRUNCATE_SINCE = 1 << 14, 3
 SHARED_BY_WORKTREES: Final = ("objects", "refs", "logs", "worktrees", "lfs")
 """What git writes of a repository when somebody works in another worktree of it: no hooks, no settings."""
 HOME_FOLDERS: Final = (".cache", ".config", ".local")
-"""Where programs keep what is theirs, in a user's home."""
-
-
-class _Rule(ctypes.Structure):
-    _pack_ = 1
-    _layout_ = "ms"
-    _fields_ = (("allowed", ctypes.c_uint64), ("descriptor", ctypes.c_int32))
-
-
-def _call(number: int, *arguments: object) -> int:
-    system = ctypes.CDLL(None, use_errno=True)
-    done = int(system.syscall(number, *arguments))
-    if done < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return done
-
-
-def _landlock_version() -> int:
-    """Return what this kernel knows of it, 0 for nothing."""
-    with suppress(OSError, AttributeError):
-        if sys.platform == "linux":
-            return _call(CREATE_RULESET, None, ctypes.c_size_t(0), VERSION)
-    return 0
+"""Where programs keep what is theirs in a user's home."""
 
 
 def close_folders(closed: Iterable[str], opened: Iterable[str]) -> None:
@@ -66,21 +41,25 @@ def close_folders(closed: Iterable[str], opened: Iterable[str]) -> None:
 
     All are real paths. Raises OSError.
     """
-    handled = ctypes.c_uint64(WRITE | CHANGE_FOLDER | (TRUNCATE if _landlock_version() > 2 else 0))  # noqa: PLR2004
-    ruleset = _call(CREATE_RULESET, ctypes.byref(handled), ctypes.c_size_t(8), 0)
+    version = _call(CREATE_RULESET, None, ctypes.c_size_t(0), 1)
+    handled = WRITE | CHANGE_FOLDER | (TRUNCATE if version >= TRUNCATE_SINCE else 0)
+    ruleset = _call(CREATE_RULESET, struct.pack("=Q", handled), ctypes.c_size_t(8), 0)
     for path in (*_places_beside(set(closed)), *opened):
-        with suppress(OSError):  # it is gone, or none of ours
-            place = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-            allowed = handled.value
-            try:
-                if not stat.S_ISDIR(os.fstat(place).st_mode):
-                    allowed &= ~CHANGE_FOLDER
-                _call(ADD_RULE, ruleset, BELOW, ctypes.byref(_Rule(allowed, place)), 0)
-            finally:
-                os.close(place)
+        with suppress(OSError), ExitStack() as cleanup:  # it is gone, or nobody's to write
+            place = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+            cleanup.callback(os.close, place)
+            allowed = handled if stat.S_ISDIR(os.fstat(place).st_mode) else handled & ~CHANGE_FOLDER
+            _call(ADD_RULE, ruleset, 1, struct.pack("=Qi", allowed, place), 0)
     ctypes.CDLL(None).prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     _call(RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
+
+
+def _call(number: int, *arguments: object) -> int:
+    done: int = ctypes.CDLL(None, use_errno=True).syscall(number, *arguments)
+    if done < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return done
 
 
 def _places_beside(closed: set[str]) -> Iterable[str]:
@@ -89,9 +68,7 @@ def _places_beside(closed: set[str]) -> Iterable[str]:
     ways = {str(way) for path in closed for way in Path(path).parents if not f"{way}/".startswith(inside)}
     for way in ways:
         with suppress(OSError), os.scandir(way) as entries:
-            for entry in entries:
-                if entry.path not in ways | closed and not entry.is_symlink():
-                    yield entry.path
+            yield from (one.path for one in entries if one.path not in ways | closed and not one.is_symlink())
 
 
 # --- what the sidecar asks ----------------------------------------------------------------------------------
@@ -103,18 +80,11 @@ def can_close_folders() -> bool:
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - not at start
     from tempfile import TemporaryDirectory  # noqa: PLC0415 - not at start
 
-    def is_refused(folder: str) -> bool:
-        close_folders((folder,), ())
-        try:
-            Path(folder, "new").touch()
-        except PermissionError:
-            return True
-        return False
-
-    if _landlock_version() < 2:  # noqa: PLR2004 - without it, nothing can be moved from one folder to another
+    if sys.platform != "linux":
         return False
     with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as aside, suppress(OSError):
-        return aside.submit(is_refused, os.path.realpath(folder)).result()
+        aside.submit(close_folders, (os.path.realpath(folder),), ()).result()
+        return isinstance(aside.submit(Path(folder, "new").touch).exception(), PermissionError)
     return False
 
 
@@ -124,48 +94,38 @@ def confined_command(
     """Return a command that does the same and cannot write in the project, but in `place`, where it works.
 
     It is the same command where `project` is "" and where that is not possible: another system, a project
-    that holds the user's home or lies in the temporary folder, a program that is not there. What the
-    place links of the project's environments stays open.
+    that holds the user's home or lies in the temporary folder. What the place links of the project's
+    environments stays open.
     """
-    import shutil  # noqa: PLC0415 - the program that this file is does without these
-    from tempfile import gettempdir  # noqa: PLC0415 - as above
+    from tempfile import gettempdir  # noqa: PLC0415 - the program that this file is does without these
 
     from sidecar.platform.environments import known_environments  # noqa: PLC0415 - as above
     from sidecar.platform.git import find_checkout  # noqa: PLC0415 - as above
 
-    own, at = find_checkout(Path(project)), find_checkout(Path(place))
-    top = own.top if own else Path(project).resolve()
-    main = own.common.parent if own and own.common.name == ".git" else own.common if own else top
-    temporary, home = (
-        Path(path).resolve()
-        for path in (environment.get("TMPDIR") or gettempdir(), environment.get("HOME", "/"))
-    )
-    program = str(Path(place, command[0])) if "/" in command[0] else command[0]
-    if (
-        not project
-        or any(folder.is_relative_to(temporary) or home.is_relative_to(folder) for folder in (top, main))
-        or not shutil.which(program, path=environment.get("PATH", os.defpath))
-        or not can_close_folders()
-    ):
+    work, here = Path(place).resolve(), Path(project).resolve()
+    own, at, known = find_checkout(here), find_checkout(work), known_environments()
+    top, common = (own.top, own.common) if own else (here, here)
+    closed = {top, common.parent if common.name == ".git" else common}
+    temporary = Path(environment.get("TMPDIR") or gettempdir()).resolve()
+    home = Path(environment.get("HOME", "/")).resolve()
+    is_apart = not any(one.is_relative_to(temporary) or home.is_relative_to(one) for one in closed)
+    if not (project and is_apart and can_close_folders()):
         return tuple(command)
     for name in HOME_FOLDERS:  # they could not be made any more
         with suppress(OSError):
             (home / name).mkdir(exist_ok=True)
-    known, work = known_environments(), Path(place).resolve()
-    copy = (work, *work.parents)[len(Path(project).resolve().relative_to(top).parts)]
+    copy = (work, *work.parents)[len(here.relative_to(top).parts)]
     linked = (name for name in (*known.python, *known.linked) if (copy / name).is_symlink())
-    opened = [str(work), str(temporary), *(str(top / name) for name in (*linked, *known.linked_by_entry))]
-    if own and at and at.top != top and at.common == own.common:
-        opened += [str(own.common / name) for name in SHARED_BY_WORKTREES]
-    folders = json.dumps((tuple({str(top), str(main)}), opened))
-    return (sys.executable, "-I", "-S", __file__, folders, *command)
+    shared = SHARED_BY_WORKTREES if at and at.top != top and at.common == common else ()
+    opened = (work, temporary, *(top / name for name in (*linked, *known.linked_by_entry)))
+    folders = (*map(str, closed),), (*map(str, opened), *(str(common / name) for name in shared))
+    return (sys.executable, "-I", "-S", __file__, json.dumps(folders), *command)
 
 
 if __name__ == "__main__":
     import signal
 
-    closed_ones, opened_ones = json.loads(sys.argv[1])
-    close_folders(closed_ones, opened_ones)
+    close_folders(*json.loads(sys.argv[1]))
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and its successor would, too
         signal.signal(ignored, signal.SIG_DFL)
     os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606, TID251 - the process is there already

@@ -14,7 +14,7 @@ Rules of this file:
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,7 +28,7 @@ from sidecar.hosts.ports import AgentTask
 from sidecar.hosts.shared import WORKER_MARKER
 from sidecar.hosts.streams import RETRIES, AgentStream, ClaudeStream, OpenCodeStream, find_claude, worker_data
 from sidecar.kernel.decoding import read_json
-from sidecar.kernel.evidence import FileBaseline, FileChange
+from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import fill_template
@@ -160,7 +160,7 @@ class AgentBackend:
         held = confined_command(given.command, task.project, task.guarded, task.environment)
         looked_at = task.guarded if held == given.command else ""
         before = await self._projects.remember(looked_at, task.environment) if looked_at else FileBaseline()
-        stream.watched, cost.calls, trespasses = looked_at, 1, tuple[str, ...]()
+        stream.watched, cost.calls = looked_at, 1
 
         def feed(text: str) -> None:
             stream.feed(text)
@@ -175,8 +175,9 @@ class AgentBackend:
             cost.calls = 0
         if looked_at:
             now = await self._projects.since(before, looked_at, task.environment)
-            trespasses, cost.meanwhile = split_by_author(stream.calls, now.files)
-        if failed := self._failure(task, ended, stream, trespasses):
+            cost.meanwhile = tuple(change.path for change in now.files)
+        own = [path for path in cost.meanwhile if any(Path(path).name in call for call in stream.calls)]
+        if failed := self._failure(task, ended, stream, own):
             raise WorkerError(*failed, stream.output)
         answer = stream.answer or find_answer(stream.text, stream.output)
         fit = validate_answer(answer, task.answer, stream.output)
@@ -188,12 +189,15 @@ class AgentBackend:
         return f"{task.prompt}\n\n{fill_template(self._closing, {'schema': schema_text(task.answer)})}"
 
     def _failure(
-        self, task: WorkerTask[A], ended: ProcessResult, stream: AgentStream, trespasses: tuple[str, ...]
+        self, task: WorkerTask[A], ended: ProcessResult, stream: AgentStream, own: list[str]
     ) -> tuple[WorkerFailure, str] | None:
-        """Return how the agent failed, None if it ended as it should. What it wrote outside comes first."""
-        name = self._program.name
-        found = *find_outside_paths(stream.written, task.project, task.environment), *trespasses
-        if outside := ", ".join(found):
+        """Return how the agent failed, None if it ended as it should. What it wrote outside comes first.
+
+        `own`: files that changed in the project meanwhile and that its calls name. A person may work there,
+        so what no call names is not said to be the worker's.
+        """
+        name, written = self._program.name, stream.written
+        if outside := ", ".join((*find_outside_paths(written, task.project, task.environment), *own)):
             said = f"the worker wrote outside its folder: {outside}; look there, and undo what is not wanted"
             return WorkerFailure.WROTE_OUTSIDE, said
         if ended.ending is ProcessEnding.NOT_LAUNCHED:
@@ -229,18 +233,6 @@ def find_outside_paths(written: list[str], project: str, environment: Environmen
     """Return the paths that lead outside of the work folder and of the temporary folder, links resolved."""
     folders = Path(project), Path(environment.get("TMPDIR") or tempfile.gettempdir())
     return [path for path in dict.fromkeys(written) if not lies_inside(Path(project, path), *folders)]
-
-
-def split_by_author(
-    calls: Iterable[str], changes: Iterable[FileChange]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the paths in a project that the calls of a worker name, and the others.
-
-    A person may work in the project meanwhile, so what no call names is not said to be the worker's.
-    """
-    paths = [change.path for change in changes]
-    own = tuple(path for path in paths if any(Path(path).name in call for call in calls))
-    return own, tuple(path for path in paths if path not in own)
 
 
 def _permit(task: WorkerTask[A]) -> str:

@@ -120,9 +120,9 @@ async def test_a_lost_log_a_full_disk_and_a_missing_git_are_told(monkeypatch: py
     monkeypatch.setattr(doctor, "find_program", lambda *_: "")
     (git,) = await doctor.check_git()
     assert (git.level, git.remedy) == (FindingLevel.ERROR, GET_GIT)
-    for closes, said in ((True, "cannot write in the project"), (False, "it is compared")):
+    for closes, said in ((True, "cannot write there"), (False, "it is compared")):
         monkeypatch.setattr(doctor, "can_close_folders", lambda closes=closes: closes)
-        assert said in (await doctor.check_workers())[0].what
+        assert said in doctor.check_workers().what
 
     def full(**_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -104,15 +103,12 @@ def test_an_agent_in_a_worktree_commits_and_changes_no_hook(place: Place) -> Non
 
 
 def test_a_project_that_cannot_be_closed_is_left_as_it_is(tmp_path: Path) -> None:
-    """It holds the home, lies in the temporary folder, or is no project; or the program is not there."""
+    """It holds the home, lies in the temporary folder, or is none."""
     project = str(tmp_path)
-    given = {"PATH": os.environ["PATH"], "HOME": "/", "TMPDIR": "/var/tmp"}  # noqa: S108 - it is not written
-    for asked in (
-        ("true", project, given | {"HOME": str(tmp_path / "home")}),
-        ("true", project, given | {"TMPDIR": str(tmp_path.parent)}),
-        ("true", "", given),
-        ("none-of-that-name", project, given),
+    given = {"HOME": "/", "TMPDIR": "/var/tmp"}  # noqa: S108 - it is not written
+    for folder, environment in (
+        (project, given | {"HOME": str(tmp_path / "home")}),
+        (project, given | {"TMPDIR": str(tmp_path.parent)}),
+        ("", given),
     ):
-        program, folder, environment = asked
-        assert confined_command((program,), "/", folder, environment) == (program,)
-    assert shutil.which("true")
+        assert confined_command(("true",), "/", folder, environment) == ("true",)

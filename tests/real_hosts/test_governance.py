@@ -94,11 +94,11 @@ def test_a_change_that_opencode_made_is_delivered_at_once(
     opencode_host: OpenCode, model: ScriptedModel
 ) -> None:
     lay_out(opencode_host.project, PYTHON)
-    for answer in (ANALYSIS, PLAN):
-        works(opencode_host, model, answer)
+    works(opencode_host, model, ANALYSIS)
+    works(opencode_host, model, PLAN)
     implements(opencode_host, model)
-    for answer in (APPROVED, PASSED):
-        works(opencode_host, model, answer)
+    works(opencode_host, model, APPROVED)
+    works(opencode_host, model, PASSED)
     done = govern(opencode_host, PROBLEM, "--mode", "fast")
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert holds(opencode_host, DONE)
