@@ -26,7 +26,7 @@ from sidecar.kernel.decoding import read_json
 from sidecar.kernel.runs import MCP_SERVER_NAME
 from sidecar.kernel.text import last_characters, one_printable_line, strip_control_codes
 from sidecar.platform import processes
-from sidecar.platform.confine import confined_command
+from sidecar.platform.confine import confined
 from sidecar.platform.data import load_data
 from sidecar.platform.files import write_whole
 from sidecar.platform.processes import ProcessEnding, ProcessResult
@@ -214,8 +214,8 @@ class CommandAgent:
         try:
             with _tool_config_file(config, task.access):
                 invocation = build_invocation(self._command, task, str(config), self._tools)
-                held = confined_command(invocation.command, task.project, task.guarded, task.environment)
-                return await self._run(replace(invocation, command=held), task, hear)
+                with confined(invocation.command, task.project, task.guarded, task.environment) as held:
+                    return await self._run(replace(invocation, command=held), task, hear)
         except (OSError, ValueError) as error:
             why = processes.launch_failure_reason(error)
             return AgentResult(trouble=f"it could not be started: {why}", unusable=True)

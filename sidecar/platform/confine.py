@@ -13,11 +13,12 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import stat
 import struct
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -34,6 +35,8 @@ SHARED_BY_WORKTREES: Final = ("objects", "refs", "logs", "worktrees", "lfs")
 """What git writes of a repository when somebody works in another worktree of it: no hooks, no settings."""
 HOME_FOLDERS: Final = (".cache", ".config", ".local")
 """Where programs keep what is theirs in a user's home."""
+MARK: Final = "SUPERVISOR_PLACE"
+"""The variable that names its place to a program, and shows what it started."""
 
 
 def close_folders(closed: Iterable[str], opened: Iterable[str]) -> None:
@@ -41,12 +44,13 @@ def close_folders(closed: Iterable[str], opened: Iterable[str]) -> None:
 
     All are real paths. Raises OSError.
     """
+    flags = os.O_PATH | os.O_NOFOLLOW  # other systems know none of these
     version = _call(CREATE_RULESET, None, ctypes.c_size_t(0), 1)
     handled = WRITE | CHANGE_FOLDER | (TRUNCATE if version >= TRUNCATE_SINCE else 0)
     ruleset = _call(CREATE_RULESET, struct.pack("=Q", handled), ctypes.c_size_t(8), 0)
     for path in (*_places_beside(set(closed)), *opened):
         with suppress(OSError), ExitStack() as cleanup:  # it is gone, or nobody's to write
-            place = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+            place = os.open(path, flags)
             cleanup.callback(os.close, place)
             allowed = handled if stat.S_ISDIR(os.fstat(place).st_mode) else handled & ~CHANGE_FOLDER
             _call(ADD_RULE, ruleset, 1, struct.pack("=Qi", allowed, place), 0)
@@ -80,22 +84,21 @@ def can_close_folders() -> bool:
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - not at start
     from tempfile import TemporaryDirectory  # noqa: PLC0415 - not at start
 
-    if sys.platform != "linux":
-        return False
-    with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as aside, suppress(OSError):
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as aside, suppress(OSError, AttributeError):
         aside.submit(close_folders, (os.path.realpath(folder),), ()).result()
         return isinstance(aside.submit(Path(folder, "new").touch).exception(), PermissionError)
     return False
 
 
-def confined_command(
+@contextmanager
+def confined(
     command: Sequence[str], place: str, project: str, environment: Mapping[str, str]
-) -> tuple[str, ...]:
-    """Return a command that does the same and cannot write in the project, but in `place`, where it works.
+) -> Iterator[tuple[str, ...]]:
+    """Yield a command that does the same and cannot write in the project, but in `place`, where it works.
 
     It is the same command where `project` is "" and where that is not possible: another system, a project
     that holds the user's home or lies in the temporary folder. What the place links of the project's
-    environments stays open.
+    environments stays open. A daemon that it left is killed in the end, for it would serve others, too.
     """
     from tempfile import gettempdir  # noqa: PLC0415 - the program that this file is does without these
 
@@ -107,11 +110,12 @@ def confined_command(
     top, common = (own.top, own.common) if own else (here, here)
     closed = {top, common.parent if common.name == ".git" else common}
     temporary = Path(environment.get("TMPDIR") or gettempdir()).resolve()
-    home = Path(environment.get("HOME", "/")).resolve()
+    home = Path(environment.get("HOME") or "/nonexistent").resolve()
     is_apart = not any(one.is_relative_to(temporary) or home.is_relative_to(one) for one in closed)
     if not (project and is_apart and can_close_folders()):
-        return tuple(command)
-    for name in HOME_FOLDERS:  # they could not be made any more
+        yield tuple(command)
+        return
+    for name in HOME_FOLDERS if top.is_relative_to(home) else ():  # they could not be made any more
         with suppress(OSError):
             (home / name).mkdir(exist_ok=True)
     copy = (work, *work.parents)[len(here.relative_to(top).parts)]
@@ -119,13 +123,21 @@ def confined_command(
     shared = SHARED_BY_WORKTREES if at and at.top != top and at.common == common else ()
     opened = (work, temporary, *(top / name for name in (*linked, *known.linked_by_entry)))
     folders = (*map(str, closed),), (*map(str, opened), *(str(common / name) for name in shared))
-    return (sys.executable, "-I", "-S", __file__, json.dumps(folders), *command)
+    try:
+        yield (sys.executable, "-I", "-S", __file__, json.dumps(folders), *command)
+    finally:
+        _kill_marked(os.fsencode(f"{MARK}={work}"))
+
+
+def _kill_marked(variable: bytes) -> None:
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if variable in (process / "environ").read_bytes().split(b"\0"):
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 if __name__ == "__main__":
-    import signal
-
-    close_folders(*json.loads(sys.argv[1]))
-    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and its successor would, too
-        signal.signal(ignored, signal.SIG_DFL)
+    close_folders(*(folders := json.loads(sys.argv[1])))
+    os.environ[MARK] = folders[1][0]
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and its successor would, too
     os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606, TID251 - the process is there already

@@ -28,13 +28,12 @@ from sidecar.hosts.ports import AgentTask
 from sidecar.hosts.shared import WORKER_MARKER
 from sidecar.hosts.streams import RETRIES, AgentStream, ClaudeStream, OpenCodeStream, find_claude, worker_data
 from sidecar.kernel.decoding import read_json
-from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import fill_template
 from sidecar.platform import processes
 from sidecar.platform.api_keys import session_project
-from sidecar.platform.confine import confined_command
+from sidecar.platform.confine import confined
 from sidecar.platform.paths import lies_inside
 from sidecar.platform.processes import ProcessEnding, ProcessResult
 from sidecar.workers.backend import (
@@ -157,24 +156,27 @@ class AgentBackend:
         stream = self._program.stream(_hear_some(hear))
         program = self._program.find(task, settings)
         given, model = self._program.start(task, program, self._prompt(task), settings)
-        held = confined_command(given.command, task.project, task.guarded, task.environment)
-        looked_at = task.guarded if held == given.command else ""
-        before = await self._projects.remember(looked_at, task.environment) if looked_at else FileBaseline()
-        stream.watched, cost.calls = looked_at, 1
+        cost.calls = 1
 
         def feed(text: str) -> None:
             stream.feed(text)
             cost.tokens, cost.cents = stream.tokens, stream.cents
 
         marked = {**given.environment, WORKER_MARKER: "1", "PWD": task.project}
-        given = replace(given, command=held, environment=marked)
-        ended, printed, complaint = await run_invocation(given, task.project, task.seconds, feed, tied=True)
+        with confined(given.command, task.project, task.guarded, task.environment) as held:
+            stream.watched = task.guarded if held == given.command else ""
+            if stream.watched:
+                before = await self._projects.remember(stream.watched, task.environment)
+            given = replace(given, command=held, environment=marked)
+            ended, printed, complaint = await run_invocation(
+                given, task.project, task.seconds, feed, tied=True
+            )
         stream.close(printed, complaint)
         cost.tokens, cost.cents = stream.tokens, stream.cents
         if ended.ending is ProcessEnding.NOT_LAUNCHED:
             cost.calls = 0
-        if looked_at:
-            now = await self._projects.since(before, looked_at, task.environment)
+        if stream.watched:
+            now = await self._projects.since(before, stream.watched, task.environment)
             cost.meanwhile = tuple(change.path for change in now.files)
         own = [path for path in cost.meanwhile if any(Path(path).name in call for call in stream.calls)]
         if failed := self._failure(task, ended, stream, own):

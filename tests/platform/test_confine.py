@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Final
 import pytest
 
 from sidecar.platform import confine
-from sidecar.platform.confine import can_close_folders, confined_command
+from sidecar.platform.confine import can_close_folders, confined
 from support.git_projects import everything, git, repository
 
 pytestmark = [pytest.mark.process, pytest.mark.proves("workers")]
@@ -68,10 +69,11 @@ class Place:
     def run(self, line: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
         """Run a shell line that may not write in the project."""
         place = folder or self.copy
-        command = confined_command(("sh", "-c", line), str(place), str(self.project), self.environment)
-        return subprocess.run(
-            command, cwd=place, env=self.environment, capture_output=True, text=True, check=False, timeout=60
-        )
+        shell, env = ("sh", "-c", line), self.environment
+        with confined(shell, str(place), str(self.project), env) as command:
+            return subprocess.run(
+                command, cwd=place, env=env, capture_output=True, text=True, check=False, timeout=60
+            )
 
 
 @pytest.fixture
@@ -93,6 +95,16 @@ def test_a_worker_writes_in_its_place_and_wherever_its_tools_do(place: Place) ->
     assert failed == {}
 
 
+def test_a_daemon_that_a_worker_left_serves_nobody_else(place: Place) -> None:
+    wire = place.copy / "wire"
+    os.mkfifo(wire)
+    reading = os.open(wire, os.O_RDONLY | os.O_NONBLOCK)
+    place.run("setsid sh -c 'exec 3>wire; echo up >&3; exec sleep 600' > /dev/null 2>&1 & read _ < wire")
+    assert select.select([reading], [], [], 60)[0]
+    assert os.read(reading, 10) == b""  # nobody holds it open
+    os.close(reading)
+
+
 def test_an_agent_in_a_worktree_commits_and_changes_no_hook(place: Place) -> None:
     other = Path(place.environment["HOME"], ".cache", "worktree")
     git(place.project, "worktree", "add", "--quiet", "-b", "supervisor/1", str(other))
@@ -111,4 +123,5 @@ def test_a_project_that_cannot_be_closed_is_left_as_it_is(tmp_path: Path) -> Non
         (project, given | {"TMPDIR": str(tmp_path.parent)}),
         ("", given),
     ):
-        assert confined_command(("true",), "/", folder, environment) == ("true",)
+        with confined(("true",), "/", folder, environment) as command:
+            assert command == ("true",)

@@ -45,7 +45,7 @@ from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.kernel.runs import MCP_SERVER_NAME
 from sidecar.kernel.settings import token_count_or_zero
 from sidecar.kernel.text import last_characters, strip_control_codes
-from sidecar.platform.confine import confined_command
+from sidecar.platform.confine import confined
 from sidecar.platform.dialogue import NotLaunchedError, ProcessDialogue, open_dialogue
 from sidecar.platform.rpc import LINE_LIMIT
 
@@ -92,12 +92,13 @@ class AcpAgent:
     async def run(self, task: AgentTask, hear: Callable[[str], None]) -> AgentResult:
         """Run once. `hear` gets the output piece by piece. Cancelling kills the agent and all it started."""
         permit = AgentPermit(self._leave, task.project, self._tools)
-        command = confined_command(self._command, task.project, task.guarded, task.environment)
+        held = confined(self._command, task.project, task.guarded, task.environment)
         try:
-            async with open_dialogue(
-                command, cwd=task.project, environment=task.environment, longest=LINE_LIMIT
-            ) as talk:
-                return await _AcpRun(task, hear, permit, talk).run()
+            with held as command:
+                async with open_dialogue(
+                    command, cwd=task.project, environment=task.environment, longest=LINE_LIMIT
+                ) as talk:
+                    return await _AcpRun(task, hear, permit, talk).run()
         except NotLaunchedError as error:
             return AgentResult(trouble=f"it could not be started: {error}", unusable=True)
 
