@@ -41,7 +41,7 @@ NEIGHBOURS: Final = (
     "mkdir -p $HOME/.cache/tool $HOME/.local/share/tool $HOME/.config/tool && echo x >> $HOME/.rc",
     "echo x > $HOME/src/other/file",
     "echo x > .venv/installed && echo x > $P/node_modules/cache",
-    "test \"$(sh -c 'yes; echo $? >&2' 2>&1 >&- | tail -n 1)\" != 0; yes | head -n 1",
+    "sh -c 'kill -s PIPE $$'; test $? -gt 128",
 )
 IN_A_WORKTREE: Final = (
     "echo x > b.txt && git add --all && git commit --quiet --message=b && git stash list && git gc --auto",
