@@ -62,6 +62,8 @@ def tool(name: str | None, session: str, project: str, json: str | None, *, list
         return
     if not name:
         raise click.UsageError("which tool? `supervisor tool --list` names them")
+    if session and project:
+        raise click.UsageError("--session says whose it is; --project is for who does not know the id")
     call = _build_call(name, _parse_arguments(json), session, project)
     done = SidecarClient(user_paths()).call("tool", call, ToolOutcome, seconds=LONGEST_S)
     if done.refused:

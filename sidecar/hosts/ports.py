@@ -10,7 +10,7 @@ from msgspec import Meta, Raw, Struct
 from sidecar.hosts.shared import OPENCODE
 from sidecar.hosts.unrecorded import HOST as MARKER
 from sidecar.kernel.effects import HostAnswer
-from sidecar.kernel.events import AgentStopped, AnyHostEvent, CommandTyped, HostEvent
+from sidecar.kernel.events import AgentStopped, AnyHostEvent, CommandTyped
 from sidecar.kernel.runs import RUN_HOST as RUN
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.kernel.turn import Turn
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
     from sidecar.hosts.opencode.link import OpenCodeHistory
     from sidecar.hosts.unrecorded import MarkerTurns
-    from sidecar.kernel.events import AgentStopped, CommandTyped, HostEvent
-    from sidecar.kernel.turn import Turn
 
 
 class HookCall(Struct, frozen=True, kw_only=True):
@@ -68,10 +66,11 @@ class Transcripts(Protocol):
     def position(self, event: CommandTyped) -> int:
         """Return where the record ends now, 0 if there is none."""
 
-    def unanswered(self, event: HostEvent) -> bool:
-        """Return whether a tool call of the agent runs, so that the event may come from that call.
+    def unanswered(self, key: SessionKey, transcript: str = "", *, but: str = "") -> bool:
+        """Return whether a tool call of the agent runs, so that an event may come from that call.
 
-        False for a host of which that is not known. Never raises.
+        `transcript`: the path that the host names now, "" for the one that it named before. `but`: only calls
+        of other tools count, also those before the last one. False where it is not known. Never raises.
         """
 
     def ended(self, key: SessionKey, transcript: str) -> float:
@@ -175,14 +174,14 @@ class HostTranscripts:
             return 0
         return self._claude.size(event.transcript)
 
-    def unanswered(self, event: HostEvent) -> bool:
+    def unanswered(self, key: SessionKey, transcript: str = "", *, but: str = "") -> bool:
         """Return whether a tool call of the agent runs, as far as the host's record shows it.
 
-        OpenCode speaks for itself over its own connection, so nobody asks.
+        OpenCode speaks for itself over its own connection, and shows no forms, so nobody asks.
         """
-        if event.key.host in (OPENCODE, *UNRECORDED_HOSTS):
+        if key.host in (OPENCODE, *UNRECORDED_HOSTS):
             return False
-        return self._claude.unanswered(event.key, getattr(event, "transcript", ""))
+        return self._claude.unanswered(key, transcript, but)
 
     def ended(self, key: SessionKey, transcript: str) -> float:
         """Return when the agent ended its turn, as far as a transcript shows it."""

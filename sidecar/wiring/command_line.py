@@ -58,7 +58,7 @@ class RecordedTurn:
     def position(self, event: object) -> int:  # noqa: ARG002 - the port's
         return 0
 
-    def unanswered(self, event: object) -> bool:  # noqa: ARG002 - the port's
+    def unanswered(self, key: object, transcript: str = "", *, but: str = "") -> bool:  # noqa: ARG002 - the port's
         return False
 
     def ended(self, key: object, transcript: str) -> float:  # noqa: ARG002 - the port's

@@ -64,7 +64,7 @@ def build_toolbox(
     return Toolbox(
         load_tools(context, modules),
         texts,
-        built.people.session,
+        built.clients,
         lambda: services.configuration.load()[0].toolsets,
         load_resources(context, modules),
     )
@@ -87,7 +87,7 @@ def tool_methods(control: SidecarControl, toolbox: Callable[[], Toolbox], built:
 
     files = McpFiles(user_paths().state)
     mcp = McpHandler(control, toolbox, McpTokens(files.token).caller)
-    http = McpHttpEndpoint(control, mcp.ready, files, port)
+    http = McpHttpEndpoint(control, mcp.ready, files, port, built.clients.token_giver)
 
     folder = user_config_folder(os.environ)
     # Editing the settings file can switch toolsets too, so MCP watches its folder.
@@ -104,7 +104,7 @@ def tool_methods(control: SidecarControl, toolbox: Callable[[], Toolbox], built:
 def _tools_handler(toolbox: Callable[[], Toolbox], built: Supervision) -> ToolsHandler:
     from sidecar.servers.tools.door import ToolsHandler
 
-    return ToolsHandler(toolbox, built.people)
+    return ToolsHandler(toolbox, built.clients)
 
 
 def page_methods(control: SidecarControl, built: Supervision) -> Methods:
@@ -121,7 +121,7 @@ def page_methods(control: SidecarControl, built: Supervision) -> Methods:
         readings = PageReadings(services, built.people)
         return LocalPage(access, readings, services.log, services.clock, control)
 
-    endpoint = PageEndpoint(PageAccess(built.services.clock), serve)
+    endpoint = PageEndpoint(PageAccess(built.services.clock), serve, built.people.check_page)
     control.beside.append(endpoint.run)
     return {"dashboard": endpoint.address}
 

@@ -26,6 +26,7 @@ from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.methods import EventsHandler, EventsRequest
 from sidecar.systems.supervision import OFFER
+from sidecar.systems.supervision.clients import ToolClients
 from sidecar.systems.supervision.forgetting import ForgetRequest, SessionRemover
 from sidecar.systems.supervision.hook_events import HookHandler
 from sidecar.systems.supervision.messages import MessageFiles
@@ -61,6 +62,7 @@ class Supervision:
     supervisor: Supervisor
     hooks: HookHandler
     people: CommandLineService
+    clients: ToolClients
     toasts: Toasts
 
 
@@ -88,6 +90,7 @@ def build_supervision(
 ) -> Supervision:
     """Build supervision."""
     supervisor = Supervisor(services, others, gap=gap)
+    people = CommandLineService(services, supervisor)
     return Supervision(
         services=services,
         supervisor=supervisor,
@@ -98,7 +101,8 @@ def build_supervision(
             supervisor.judging,
             altered_plugin,
         ),
-        people=CommandLineService(services, supervisor),
+        people=people,
+        clients=ToolClients(services, supervisor.hosts, people),
         toasts=build_toasts(),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -32,7 +33,8 @@ class Home:
         self.project, self.elsewhere = folder / "project", folder / "elsewhere"
         for key, project in ((OTHER, self.elsewhere), (KEY, self.project)):
             (project / "src").mkdir(parents=True)
-            SessionFiles(self.state).save(Session(key=key, project=str(project)))
+            host = os.getpid() if key is KEY else 0
+            SessionFiles(self.state).save(Session(key=key, project=str(project), host_process=host))
 
     def type(
         self, *words: str, at: Path | None = None, given: bytes = b"", **environment: Any
@@ -95,7 +97,6 @@ def test_arguments_may_come_from_standard_input_and_be_large(home: Home) -> None
             (("task_list", "--session", "nobody"), "knows no session"),
             (("task_list", "--session", "../ses_1\x1b"), "knows no session"),
             (("task_list", "--project", "/nowhere"), "--session"),
-            (("task_list", "--session", KEY.id, "--project", "../elsewhere"), "another project"),
         ],
         3,
     ),
@@ -119,6 +120,7 @@ def test_what_is_refused_is_said_and_exits_with_1(home: Home, words: tuple[str, 
             (("task_add", "--json", '{"content":'), "no JSON object"),
             (("task_add", "--json", "[" * 10_000), "no JSON object"),
             (("task_add", "--json", '{"content": "\\ud800"}'), "no JSON object"),
+            (("task_list", "--session", KEY.id, "--project", "../elsewhere"), "--project is for"),
             (("--list", "task_add"), "--list goes with"),
             (("--list", "--json", "{}"), "--list goes with"),
         ],
@@ -144,9 +146,9 @@ def test_an_agent_names_its_session_and_writes_as_an_agent(home: Home) -> None:
     assert home.json("tool", "status", "--json", "--session", KEY.id, OPENCODE="1")["session"] == KEY.id
 
 
-def test_an_agent_reaches_no_session_of_another_project_and_makes_nothing_run(home: Home) -> None:
+def test_an_agent_reaches_no_session_of_another_host_and_makes_nothing_run(home: Home) -> None:
     done = home.type("tool", "task_list", "--session", OTHER.id, **AGENT)
-    assert (done.returncode, "another project" in done.stderr) == (1, True)
+    assert (done.returncode, "is not of the host that started" in done.stderr) == (1, True)
     done = home.type("tool", "gates_run", "--session", KEY.id, **AGENT)
     assert (done.returncode, "nobody could be asked" in done.stderr) == (1, True)
 

@@ -71,6 +71,7 @@ FORMS = {
     "a web token": JSON_TOKEN,
     "our MCP, of a session": f"svs.{made(24)}.{made(64, HEX)}",
     "our MCP, of one of several agents": f"svs.{made(24)}~12.{made(64, HEX)}",
+    "our MCP, of a person": f"svp..{made(64, HEX)}",
     "our MCP, of the user": f"svu_{made(43, WIDE)}",
 }
 """Secrets that are known by themselves."""

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar import __version__
+from sidecar.kernel.orders import Giver
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import Paths
@@ -23,6 +24,7 @@ from sidecar.servers.mcp.door import McpHandler, McpHttpEndpoint
 from sidecar.servers.serve import SidecarSetup, serve_sidecar
 from sidecar.servers.tools.tool import AgentTool, NoArguments, RefusalError, ToolAnswer, ToolInvocation
 from sidecar.servers.tools.toolbox import Toolbox, ToolOffer
+from support.clients import AnyClient
 
 SCHEMA_TOOL: Final = "json_schema_2020_12_tool"
 SCHEMA: Final[dict[str, Any]] = {
@@ -75,7 +77,7 @@ class Everything(Toolbox):
             for name, work in WORK.items()
         ]
         words = Texts({tool.name: "One of the suite's." for tool in tools})
-        super().__init__(tools, words, found, lambda: ("core",))
+        super().__init__(tools, words, AnyClient(found), lambda: ("core",))
 
     def offers(self) -> tuple[ToolOffer, ...]:
         return tuple(
@@ -95,7 +97,7 @@ def main() -> int:
 
     def build(control: SidecarControl) -> Methods:
         door = McpHandler(control, Everything)
-        http = McpHttpEndpoint(control, door.ready, McpFiles(state), lambda: 0)
+        http = McpHttpEndpoint(control, door.ready, McpFiles(state), lambda: 0, lambda *_: Giver.USER)
         control.beside.append(http.run)
         return {"mcp": door.open, "mcp_access": http.access}
 

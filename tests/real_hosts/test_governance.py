@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import threading
@@ -24,6 +25,7 @@ from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.supervised import Supervised
 from sidecar.kernel.governance import GovernedPhase
+from support import form_client
 from support.governed import ANALYSIS, APPROVED, MADE, PASSED, PLAN, PROBLEM, implemented
 from support.model_script import (
     ReplyRule,
@@ -159,18 +161,54 @@ def test_claude_code_conducts_a_delivery_and_waits_for_its_user_in_between(
         assert session.under.report().status == "achieved"
 
 
-def test_claude_code_shows_its_user_a_form_and_their_yes_counts(host: Host, model: ScriptedModel) -> None:
+VAGUE: Final = {
+    "context_lock_id": "new",
+    "input_data": {"problem_statement": PROBLEM, "answer": ANALYSIS | {"verifiability": "NON-VERIFIABLE"}},
+}
+"""What the tool of the first phase is given, so that a person must be asked."""
+
+
+def answers_in_its_shell(session: AgentSession) -> None:
+    """The agent's shell opens our pipe, asks for itself, and says yes to each form."""
+    host = session.under.host
+    lay_out(host.home, {".config/supervisor/config.toml": OWN_WORK})
+    calls = json.dumps([("phase_analyze", {"session": "MINE", **VAGUE})])
+    client = shlex.join([sys.executable, form_client.__file__, calls, "accept", str(SUPERVISOR), "mcp"])
+    mine = f'$({SUPERVISOR} status --json | sed -n \'s/.*"session": *"\\([^"]*\\)".*/\\1/p\' | head -n 1)'
+    line = {"command": client.replace("MINE", f"'{mine}'"), "description": "Ask"}
+    call = ReplyToolCall("Bash" if isinstance(host, Host) else "bash", line)
+    session.under.script(ReplyRule(reply_with_calls(call), session.agent))
+    session.under.script(ReplyRule(reply_with_text("I tried."), session.agent))
+
+
+def test_opencode_lets_no_shell_of_its_agent_answer_for_the_user(
+    opencode_host: OpenCode, model: ScriptedModel
+) -> None:
+    with agent_session(opencode_host, model, PYTHON, "governance") as session:
+        answers_in_its_shell(session)
+        session.goal(GOAL)
+        assert "in a shell: supervisor governance answer" in session.told[0]
+
+
+def test_claude_code_shows_its_user_a_form_and_their_yes_alone_counts(
+    host: Host, model: ScriptedModel
+) -> None:
     with agent_session(host, model, PYTHON, "governance") as session:
-        lay_out(host.home, {".config/supervisor/config.toml": OWN_WORK})
         assert isinstance(session.under, Supervised)
-        vague = {"problem_statement": PROBLEM, "answer": ANALYSIS | {"verifiability": "NON-VERIFIABLE"}}
+        answers_in_its_shell(session)
         session.under.script(
             ReplyRule(reply_with_calls(ReplyToolCall("WaitForMcpServers", {})), session.agent)
         )
-        session.calls("phase_analyze", context_lock_id="new", input_data=vague)
+        session.calls("phase_analyze", **VAGUE)
         session.says("They said yes.")
         with session.under.terminal() as terminal:
             terminal.submit("say what is missing")
+            terminal.wait_for("I tried")
+            tried = LOCK.search(session.told[0])
+            assert tried is not None, session.told
+            assert f"in a shell: supervisor governance answer {tried[0]} yes" in session.told[0]
+            assert session.under.supervisor("governance", "answer", tried[0], "no").returncode == 0
+            terminal.submit("say it again")
             assert "Nobody could tell whether this problem is solved." in terminal.wait_for(FORM)
             terminal.agree(FORM)
             terminal.wait_for("They said yes")

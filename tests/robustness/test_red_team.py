@@ -7,16 +7,23 @@ there.
 from __future__ import annotations
 
 import asyncio
+import shlex
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import chdir
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from sidecar.cli.demo_agent import REPAIRED_SOURCE, ScriptedAgent
+from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.installation import plugin_root
+from sidecar.platform.session_store import JournalFiles, SessionFiles
+from support import form_client
+from support.governed import ANALYSIS
 from support.scene import GOAL, SUPERVISOR, Stage
 from support.table import sampled
 
@@ -82,6 +89,8 @@ ORDERS: dict[str, Callable[[ScriptedAgent], str]] = {
     ),
     "an end": lambda agent: speak(agent, "SessionEnd", reason="other"),
     "a resumed session": lambda agent: speak(agent, "SessionStart", source="resume"),
+    "the page": lambda agent: order(agent, "dashboard"),
+    "a token": lambda agent: order(agent, "mcp_access", host="claude-code", session="another"),
 }
 
 
@@ -285,3 +294,31 @@ async def test_nothing_made_up_during_a_tool_call_lets_an_edit_count(stage: Stag
     told = await agent.stop()
     assert " of 16" in told.feedback, told
     assert "config.toml" in told.system_message
+
+
+async def test_an_agent_answers_no_form_and_calls_for_no_session_of_another_host(stage: Stage) -> None:
+    config = stage.scene.home / ".config" / "supervisor" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('toolsets = ["core", "journal", "governance"]\n[governance]\nworkers = false\n')
+    agent, other = await stage.agent_with_goal(), stage.agent()
+    await agent.prompt("go on")
+    SessionFiles(stage.sessions.parent).save(Session(key=SessionKey("claude-code", other.session)))
+    vague = {"problem_statement": "sub is missing", "answer": ANALYSIS | {"verifiability": "NON-VERIFIABLE"}}
+
+    calls = [
+        ("phase_analyze", {"session": agent.session, "context_lock_id": "new", "input_data": vague}),
+        ("task_add", {"session": other.session, "content": "x"}),
+    ]
+    client = [sys.executable, form_client.__file__, msgspec.json.encode(calls).decode()]
+    own = partial(
+        subprocess.run, cwd=agent.project, env=stage.scene.environment, text=True, capture_output=True
+    )
+    asked = await asyncio.to_thread(own, [*client, "decline"], check=True, timeout=60)
+    assert "Your user answered no" in asked.stdout
+    await agent.run(f"exec {shlex.join(client)} accept > ../said")  # as if the host itself had started it
+    form, task = (agent.project.parent / "said").read_text().splitlines()
+    assert "in a shell: supervisor governance answer" in form
+    assert "is not of the host that started this program" in task
+    assert JournalFiles(stage.sessions.parent).load(SessionKey("claude-code", other.session)) is None
+    agent.say("Done.")
+    assert "`an answer in a form` was ordered by" in (await agent.stop()).system_message

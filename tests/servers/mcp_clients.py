@@ -17,8 +17,9 @@ from sidecar.rubric.texts import Texts
 from sidecar.servers.control import BackgroundWork, Methods, SidecarControl
 from sidecar.servers.mcp.door import McpHandler
 from sidecar.servers.sidecar import CallLater, SidecarIntervals
-from sidecar.servers.tools.tool import AgentTool, Resource, ToolAnswer, ToolInvocation
+from sidecar.servers.tools.tool import AgentTool, Clients, Resource, ToolAnswer, ToolInvocation
 from sidecar.servers.tools.toolbox import Toolbox
+from support.clients import AnyClient
 
 HANDSHAKES: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Versions of the protocol in which a client shakes hands."""
@@ -42,7 +43,7 @@ WORDS: Final = {
     "bad-arguments": "They do not fit: $why.",
     "failed": "It failed.",
     "no-session": "Whose session?",
-    "other-project": "Session $session is of another project.",
+    "foreign-session": "Session $session is of another host.",
     "other-session": "Session $session is another one.",
     "switched-off": "$tool is switched off.",
     "too-many-calls": "$most are the most.",
@@ -74,6 +75,7 @@ class Echo:
     """
 
     def __init__(self) -> None:
+        self.clients: Clients = AnyClient(self.find)
         self.go_on = asyncio.Event()
         self.begun = asyncio.Event()
         self.cancelled = asyncio.Event()
@@ -98,7 +100,7 @@ class Echo:
         )
         state = Resource(uri="supervisor://state", toolset="loop", work=self.read)
         part = Resource(uri="supervisor://parts/{text}", toolset="loop", work=self.read, takes=Asked)
-        return Toolbox((echo, more), Texts(WORDS), self.find, lambda: self.on, (state, part))
+        return Toolbox((echo, more), Texts(WORDS), self.clients, lambda: self.on, (state, part))
 
     def find(self, named: str, key: SessionKey | None) -> Session | None:
         known = SESSIONS.get(key.id if key else named)

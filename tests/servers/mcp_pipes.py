@@ -44,7 +44,8 @@ class Home:
         self.state = folder / ".local" / "state" / "supervisor"
         self.environment = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
         self.project.mkdir(parents=True)
-        SessionFiles(self.state).save(Session(key=KEY, project=str(self.project), goal=goal(CONDITION)))
+        held = Session(key=KEY, project=str(self.project), goal=goal(CONDITION), host_process=os.getpid())
+        SessionFiles(self.state).save(held)
         (self.state / "runtime").write_text(f"{SUPERVISOR}\n", encoding="utf-8")
 
     @property

@@ -17,6 +17,7 @@ from servers.bench import LIMIT_S, Bench
 from servers.conftest import Start
 from servers.mcp_clients import HELLO, LATEST_WITH_HANDSHAKE, META, Echo
 from sidecar.hosts.ports import McpAccess
+from sidecar.kernel.orders import Giver
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.mcp.access import McpFiles
 from sidecar.servers.mcp.door import McpHandler, McpHttpEndpoint
@@ -27,11 +28,12 @@ BOTH: Final = {"Accept": "application/json, text/event-stream", "Content-Type": 
 
 @dataclass
 class Web:
-    """A sidecar that serves MCP over HTTP. `port` is what the user's settings say."""
+    """A sidecar that serves MCP over HTTP. `port` is what the user set, `giver` who asks for tokens."""
 
     echo: Echo
     kept: McpFiles
     port: int = 0
+    giver: Giver = Giver.USER
     held: list[Bench] = field(default_factory=list)
 
     @property
@@ -44,7 +46,7 @@ class Web:
 
     def _build(self, control: SidecarControl) -> Methods:
         door = McpHandler(control, self.echo.build)
-        http = McpHttpEndpoint(control, door.ready, self.kept, lambda: self.port)
+        http = McpHttpEndpoint(control, door.ready, self.kept, lambda: self.port, lambda *_: self.giver)
         control.beside.append(http.run)
         own = {"mcp": door.open, "toolsets": door.toolsets, "mcp_access": http.access}
         return {**self.bench.methods(control), **own}

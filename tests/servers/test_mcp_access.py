@@ -17,6 +17,7 @@ names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=50)
 
 def test_the_users_own_token_lets_in_for_no_session_in_particular() -> None:
     assert TOKENS.caller(TOKENS.of_user()) == Caller()
+    assert TOKENS.caller(TOKENS.of_user(person=True)) == Caller(person=True)
 
 
 @given(names.filter(lambda name: "/" not in name), names, st.integers(0, 999))
@@ -24,7 +25,9 @@ def test_a_sessions_token_lets_in_for_it_however_it_is_called_and_says_whose_it_
     host: str, ident: str, worker: int
 ) -> None:
     key = SessionKey(host, ident)
-    assert TOKENS.caller(TOKENS.of_session(key, worker)) == Caller(bound=key, worker=worker)
+    for person in (False, True):
+        caller = Caller(bound=key, worker=worker, person=person)
+        assert TOKENS.caller(TOKENS.of_session(key, worker, person=person)) == caller
 
 
 def test_a_token_is_the_same_after_a_restart_and_worthless_under_another_secret() -> None:
@@ -37,7 +40,9 @@ def test_a_token_is_the_same_after_a_restart_and_worthless_under_another_secret(
 
 @given(st.data())
 def test_a_token_that_was_changed_anywhere_lets_nobody_in(data: st.DataObject) -> None:
-    token = data.draw(st.sampled_from([TOKENS.of_user(), TOKENS.of_session(KEY)]))
+    token = data.draw(
+        st.sampled_from([TOKENS.of_user(), TOKENS.of_user(person=True), TOKENS.of_session(KEY)])
+    )
     place = data.draw(st.integers(0, len(token) - 1))
     letter = data.draw(st.characters(codec="latin-1").filter(lambda one: one != token[place]))
     assert TOKENS.caller(token[:place] + letter + token[place + 1 :]) is None

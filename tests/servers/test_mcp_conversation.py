@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from hypothesis import given
@@ -23,8 +24,10 @@ from servers.mcp_clients import (
     said,
     speaking,
 )
+from sidecar.kernel.session import SessionKey
 from sidecar.platform import rpc
 from sidecar.servers.mcp.lines import parse_client_line
+from support.clients import AnyClient
 
 
 def nested(depth: int) -> bytes:
@@ -251,12 +254,17 @@ async def test_a_tool_that_is_switched_off_is_refused_in_words(bench: Bench) -> 
     assert (result["isError"], result["content"][0]["text"]) == (True, "more is switched off.")
 
 
-async def test_a_pipe_from_one_project_calls_for_no_session_of_another(bench: Bench, echo: Echo) -> None:
-    client = await begun(bench, project="/home/user/project/below")
+async def test_a_pipe_calls_for_no_session_that_is_not_of_its_process(bench: Bench, echo: Echo) -> None:
+    class Bound(AnyClient, frozen=True):
+        def serves(self, pid: int, key: SessionKey) -> bool:
+            return (pid, key.id) == (os.getpid(), "s1")
+
+    echo.clients = Bound(echo.find)
+    client = await begun(bench)
     assert await said(client, 2, "a") == "a"
     call(client, 3, session="s2")
     refused = (await client.hear())["result"]
-    assert (refused["isError"], refused["content"][0]["text"]) == (True, "Session s2 is of another project.")
+    assert (refused["isError"], refused["content"][0]["text"]) == (True, "Session s2 is of another host.")
     assert [key.id for key in echo.callers] == ["s1"]
 
 

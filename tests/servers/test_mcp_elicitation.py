@@ -15,7 +15,10 @@ from servers.conftest import Start
 from servers.mcp_clients import Echo, begun, call, speaking
 from servers.mcp_web import Web, calling, client_of, shaken, visitor
 from sidecar.hosts.ports import McpAccess
+from sidecar.kernel.orders import Giver
+from sidecar.kernel.session import Session
 from sidecar.servers.mcp.access import McpFiles
+from support.clients import AnyClient
 
 pytestmark = pytest.mark.proves("governed phases")
 
@@ -80,6 +83,25 @@ async def test_the_packages_client_is_asked_over_http_where_its_protocol_can(
         found = await client.call_tool("echo", {"session": "s1", "ask": QUESTION})
     assert found.structured_content == {"text": counts}
     assert heard == ([QUESTION] if mode == "legacy" else [])
+
+
+async def test_over_http_only_the_token_of_a_person_brings_questions(
+    start: Start, echo: Echo, tmp_path: Path
+) -> None:
+    class Persons(AnyClient, frozen=True):
+        def may_ask(self, pid: int, session: Session, tool: str, *, person: bool) -> bool:
+            return person and (pid, session.key.id, tool) == (0, "s1", "echo")
+
+    async def asked(_context: object, _params: ElicitRequestParams) -> ElicitResult:
+        return ElicitResult(action="accept", content={})
+
+    echo.clients = Persons(echo.find)
+    web = Web(echo, McpFiles(tmp_path / "state")).started(start)
+    for web.giver, counts in ((Giver.USER, "True"), (Giver.UNSURE, "None")):
+        for access in (await web.access(), await web.access("opencode", "s1")):
+            async with client_of(access, "legacy", elicitation_callback=asked) as client:
+                found = await client.call_tool("echo", {"session": "s1", "ask": QUESTION})
+            assert found.structured_content == {"text": counts}
 
 
 async def test_who_listens_to_the_answer_of_its_call_alone_is_asked_there(access: McpAccess) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import chdir, closing
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,6 @@ class Listener:
     """A sidecar's place, taken by the test."""
 
     def __init__(self, home: Home) -> None:
-        self.project = str(home.project)
         run = home.state / "run"
         run.mkdir(mode=0o700)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -58,7 +57,7 @@ class Listener:
     def take(self, *, resumed: bool = False) -> Taken:
         """Accept a pipe, look at its announcement and let it speak."""
         taken = self.accept()
-        params = {"version": __version__, "resumed": resumed, "project": self.project, "token": ""}
+        params = {"version": __version__, "resumed": resumed, "token": ""}
         assert taken.announcement() == {"jsonrpc": "2.0", "id": 1, "method": "mcp", "params": params}
         taken.say(GRANTED)
         return taken
@@ -99,21 +98,6 @@ def test_lines_go_both_ways_as_they_are(listener: Listener, pipe: Pipe) -> None:
     taken.say(RESULT)
     assert pipe.hear() == json.loads(RESULT)
     taken.hang_up()
-
-
-@pytest.mark.parametrize("command", often(map(pytest.param, WAYS.values()), 1), ids=list(WAYS))
-@pytest.mark.parametrize("project", ["/a/project", 'of "quotes" \\ and \n', "été \udcff"], ids=ascii)
-def test_the_folder_that_the_host_names_is_the_project_and_stays_it(
-    home: Home, listener: Listener, command: Sequence[str], project: str
-) -> None:
-    with home.pipe(command, CLAUDE_PROJECT_DIR=project) as pipe:
-        listener.project = project.replace("\udcff", "\ufffd")
-        taken = listener.take()
-        pipe.say(OPENING)
-        assert taken.line() == OPENING
-        taken.hang_up()
-        pipe.say(CALL)
-        listener.take(resumed=True).hang_up()
 
 
 def test_signs_of_work_before_the_answer_are_not_for_the_host(listener: Listener, pipe: Pipe) -> None:

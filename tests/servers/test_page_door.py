@@ -35,7 +35,7 @@ async def bench(start: Start) -> Bench:
             readings = PageReadings(fakes.services, CommandLineService(fakes.services, fakes.supervisor))
             await LocalPage(access, readings, fakes.log, fakes.clock, control).serve(listener)
 
-        endpoint = PageEndpoint(PageAccess(fakes.clock), serve)
+        endpoint = PageEndpoint(PageAccess(fakes.clock), serve, lambda _pid: None)
         control.beside.append(endpoint.run)
         return {"dashboard": endpoint.address}
 

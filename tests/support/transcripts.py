@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from msgspec.structs import replace
 
-from sidecar.kernel.events import AgentStopped, CommandTyped, HostEvent
+from sidecar.kernel.events import AgentStopped, CommandTyped
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
 from support.cases import turn
@@ -43,7 +43,7 @@ class ScriptedTranscripts:
     def position(self, event: CommandTyped) -> int:  # noqa: ARG002 - the port's
         return self.bytes
 
-    def unanswered(self, event: HostEvent) -> bool:  # noqa: ARG002 - the port's
+    def unanswered(self, key: SessionKey, transcript: str = "", *, but: str = "") -> bool:  # noqa: ARG002 - the port's
         return self.runs
 
     def ended(self, key: SessionKey, transcript: str) -> float:  # noqa: ARG002 - the port's

@@ -207,15 +207,16 @@ class ClaudeTranscripts:
         """Return whether a human prompt was queued at or after byte `position` and still waits."""
         return _read_end(path, position, LOOK_BACK_LIMIT, b'"queue', b'"typed"').queue.waiting
 
-    def unanswered(self, key: SessionKey, path: str) -> bool:
-        """Return whether a tool call of the agent runs. `path`: "" for that of an earlier event."""
+    def unanswered(self, key: SessionKey, path: str, but: str = "") -> bool:
+        """Return whether a tool call of the agent runs; see hosts.ports.Transcripts."""
         path = path or self._paths.get(key, "")
         self._paths[key] = path
         self._paths.move_to_end(key)
         if len(self._paths) > SESSIONS:
             self._paths.popitem(last=False)
         calls = _read_end(path, 0, LOOK_BACK_STEPS[0]).turn(0, 0).calls
-        return bool(calls) and calls[-1].outcome is CallOutcome.PENDING
+        others = [call for call in calls if not call.tool.endswith(but)] if but else calls[-1:]
+        return any(call.outcome is CallOutcome.PENDING for call in others)
 
     @staticmethod
     def ended(path: str) -> float:

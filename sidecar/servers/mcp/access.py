@@ -2,6 +2,8 @@
 
 The user's own token is random and stored in a file. A session's token, `svs.SESSION.SEAL`, names the session
 and is signed with the user's token, which verifies it without a list. Deleting the file revokes all tokens.
+A person's token, `svp.SESSION.SEAL` or `svp..SEAL`, admits to the same, and its client may be asked for a
+person's answer; only a person is given one.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from sidecar.servers.tools.tool import Caller
 
 MCP_PATH: Final = "/mcp"
 SESSION_MARK: Final = "svs"
+PERSON_MARK: Final = "svp"
 TOKEN_LIMIT: Final = 4096
 """Maximum length in characters of a token that is checked."""
 
@@ -37,15 +40,15 @@ class McpTokens:
     def __init__(self, secret: Callable[[], str]) -> None:
         self._secret = secret
 
-    def of_user(self) -> str:
+    def of_user(self, *, person: bool = False) -> str:
         """Return the token that is valid for any session; each call must then name its session."""
-        return self._secret()
+        return self._sealed(PERSON_MARK, "") if person else self._secret()
 
-    def of_session(self, key: SessionKey, worker: int = 0) -> str:
+    def of_session(self, key: SessionKey, worker: int = 0, *, person: bool = False) -> str:
         """Return the token of one session, and of the agent that is known as `worker`, 0 for any."""
         named = base64.urlsafe_b64encode(f"{key.host}/{key.id}".encode()).decode().rstrip("=")
         named += f"~{worker}" if worker else ""
-        return f"{SESSION_MARK}.{named}.{self._seal(named)}"
+        return self._sealed(PERSON_MARK if person else SESSION_MARK, named)
 
     def caller(self, token: str) -> Caller | None:
         """Return the caller that the token admits, None if it is invalid."""
@@ -54,15 +57,18 @@ class McpTokens:
         if _equal_in_constant_time(token, self._secret()):
             return Caller()
         mark, _, rest = token.partition(".")
-        named, _, seal = rest.partition(".")
-        if mark != SESSION_MARK or not _equal_in_constant_time(seal, self._seal(named)):
+        named, person = rest.partition(".")[0], mark == PERSON_MARK
+        ours = person or mark == SESSION_MARK
+        if not ours or not _equal_in_constant_time(token, self._sealed(mark, named)):
             return None
         names, _, worker = named.partition("~")
         host, _, ident = base64.urlsafe_b64decode(f"{names}==").decode().partition("/")
-        return Caller(bound=SessionKey(host, ident), worker=int(worker or 0))
+        bound = SessionKey(host, ident) if named else None
+        return Caller(bound=bound, worker=int(worker or 0), person=person)
 
-    def _seal(self, named: str) -> str:
-        return hmac.digest(self._secret().encode(), f"{SESSION_MARK}.{named}".encode(), "sha256").hex()
+    def _sealed(self, mark: str, named: str) -> str:
+        text = f"{mark}.{named}"
+        return f"{text}.{hmac.digest(self._secret().encode(), text.encode(), 'sha256').hex()}"
 
 
 def _equal_in_constant_time(one: str, other: str) -> bool:

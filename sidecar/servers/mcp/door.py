@@ -24,6 +24,7 @@ from msgspec import Raw, Struct
 
 from sidecar.hosts.ports import AccessRequest, McpAccess
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.orders import Giver
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.ports import FileWatcher
 from sidecar.platform.rpc import read_params
@@ -62,13 +63,12 @@ def admit_nobody(_token: str) -> None:
 class PipeAnnouncement(Struct, frozen=True):
     """The parameters with which a pipe opens a conversation.
 
-    `resumed`: its host began the conversation with another sidecar. `project`: the folder that its host works
-    in, "" if unknown. `token`: that of its session, "" if the host's plugin names a session in each call.
+    `resumed`: its host began the conversation with another sidecar. `token`: that of its session, "" if the
+    host's plugin names a session in each call.
     """
 
     version: str = ""
     resumed: bool = False
-    project: str = ""
     token: str = ""
 
 
@@ -92,18 +92,17 @@ class McpHandler:
             self._control.drain()
         if self._control.ending.is_set():
             return LEAVING_ANSWER
-        caller = self._caller(announced)
+        caller = self._caller(announced.token, peer.pid)
         speaker = await self.ready()
         peer.hand_over(partial(speaker.speak, caller, resumed=announced.resumed))
         return SPEAK_ANSWER
 
-    def _caller(self, announced: PipeAnnouncement) -> Caller:
-        if not announced.token:
-            return Caller(project=announced.project)
-        caller = self._admit(announced.token)
+    def _caller(self, token: str, pid: int) -> Caller:
+        """Return the caller; whether a person can be asked over a pipe is told by its process alone."""
+        caller = self._admit(token) if token else Caller()
         if caller is None:
             raise BadInputError("$SUPERVISOR_MCP_TOKEN lets nobody in: it was taken back, or it is not ours")
-        return caller if caller.bound else Caller(project=announced.project)
+        return msgspec.structs.replace(caller, pid=pid, person=False)
 
     async def toolsets(self, _params: Raw, _peer: Peer) -> bytes:
         """Notify clients if the set of available tools has changed."""
@@ -169,9 +168,14 @@ class McpHttpEndpoint:
         ready: Callable[[], Awaitable[McpSpeaker]],
         kept: McpFiles,
         port: Callable[[], int],
+        giver: Callable[[SessionKey, int], Giver],
     ) -> None:
-        """`ready` returns the MCP server, `port` the port that the user configured (0 for any free one)."""
+        """`ready` returns the MCP server, `port` the port that the user configured (0 for any free one).
+
+        `giver` says who asks for the token of a session: which process. It raises BadInputError for an agent.
+        """
         self._control = control
+        self._giver = giver
         self._ready = ready
         self._kept = kept
         self._port = port
@@ -179,14 +183,22 @@ class McpHttpEndpoint:
         self._http = LoopbackPort("MCP over HTTP", self._serve)
         self._came = asyncio.Event()
 
-    async def access(self, params: Raw, _peer: Peer) -> bytes:
-        """Return the address and a token; opens the port if it is closed. Raises BadInputError."""
+    async def access(self, params: Raw, peer: Peer) -> bytes:
+        """Return the address and a token; opens the port if it is closed. Raises BadInputError.
+
+        An agent gets none, and what may be one gets none by which a person could be asked.
+        """
         asked = read_params(params, AccessRequest)
         if bool(asked.host) != bool(asked.session) or "/" in asked.host:
             raise BadInputError("name both the host and the session, or none of them")
         key = SessionKey(asked.host, asked.session)
+        person = self._giver(key, peer.pid) is Giver.USER
         try:
-            token = self._tokens.of_session(key, asked.worker) if asked.session else self._tokens.of_user()
+            token = (
+                self._tokens.of_session(key, asked.worker, person=person)
+                if asked.session
+                else self._tokens.of_user(person=person)
+            )
             port = self._http.open(self._bind)
         except OSError as error:
             raise BadInputError(f"MCP cannot be served over HTTP: {error.strerror or error}") from error

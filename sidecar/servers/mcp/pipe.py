@@ -55,7 +55,7 @@ UNANSWERED: Final = (
 )
 CANCELLED: Final = "notifications/cancelled"
 ANNOUNCEMENT: Final = (
-    '{"jsonrpc":"2.0","id":1,"method":"mcp","params":{"version":%s,"resumed":%s,"project":%s,"token":%s}}\n'
+    '{"jsonrpc":"2.0","id":1,"method":"mcp","params":{"version":%s,"resumed":%s,"token":%s}}\n'
 )
 ANSWER_START: Final = b'{"jsonrpc":"2.0","id":1,"result":'
 NOTICE_START: Final = b'{"jsonrpc":"2.0","method":'
@@ -77,18 +77,17 @@ def live(version: str, start: Callable[[str], None]) -> None:
 
 
 def make_connect(version: str, start: Callable[[str], None]) -> Connect:
-    """Return a function that connects to this user's sidecar, for a host that works in the current folder."""
-    run, project = run_folder(os.environ), project_folder(os.environ)
-    token = os.environ.get("SUPERVISOR_MCP_TOKEN", "")
+    """Return a function that connects to this user's sidecar."""
+    run, token = run_folder(os.environ), os.environ.get("SUPERVISOR_MCP_TOKEN", "")
 
     def connect(resumed: bool) -> SidecarSocket:  # noqa: FBT001 - it is handed over as a Connect
         try:
-            link = connect_to_sidecar(run, version, resumed=resumed, project=project, token=token)
+            link = connect_to_sidecar(run, version, resumed=resumed, token=token)
         except (ConnectionRefusedError, ConnectionResetError, FileNotFoundError):
             link = None
         if link is None:
             start(run)
-            link = connect_to_sidecar(run, version, resumed=resumed, project=project, token=token)
+            link = connect_to_sidecar(run, version, resumed=resumed, token=token)
         if link is None:
             raise PipeError("it makes room for another one, which does not come")
         return link
@@ -104,29 +103,14 @@ def run_folder(environment: Mapping[str, str]) -> str:
     return state + "/supervisor/run"
 
 
-def project_folder(environment: Mapping[str, str]) -> str:
-    """Return the folder that the host names, else the current one; "" if that was deleted."""
-    try:
-        return environment.get("CLAUDE_PROJECT_DIR") or os.getcwd()  # noqa: PTH109 - as above
-    except OSError:
-        return ""
-
-
-def connect_to_sidecar(
-    run: str, version: str, *, resumed: bool, project: str = "", token: str = ""
-) -> SidecarSocket | None:
+def connect_to_sidecar(run: str, version: str, *, resumed: bool, token: str = "") -> SidecarSocket | None:
     """Connect to a sidecar, which serves us from the next byte on; None if it is making room for another one.
 
     `token` is that of the one session that the host works for, "" if its plugin names a session in each call.
     Raises OSError if there is no sidecar or it does not answer, PipeError if it refuses.
     """
     os.chdir(run)  # keeps the name short: a socket's path may have at most 108 bytes
-    words = (
-        quoted(version),
-        "true" if resumed else "false",
-        quoted(_path_as_utf8(project)),
-        quoted(_path_as_utf8(token)),
-    )
+    words = (quoted(version), "true" if resumed else "false", quoted(_text_as_utf8(token)))
     link = SidecarSocket(sockets.AF_UNIX, sockets.SOCK_STREAM)
     try:
         # As in the relay: the kernel waits for a place in a full queue of connections.
@@ -324,9 +308,9 @@ def _write_to_host(chunk: bytes) -> bool:
     return True
 
 
-def _path_as_utf8(path: str) -> str:
-    """Return a path as valid UTF-8, in the same form as the relay reports a session's folder."""
-    return os.fsencode(path).decode("utf-8", "replace")
+def _text_as_utf8(text: str) -> str:
+    """Return a text of the environment as valid UTF-8."""
+    return os.fsencode(text).decode("utf-8", "replace")
 
 
 def _announcement_answer(link: SidecarSocket) -> bytes:

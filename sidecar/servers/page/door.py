@@ -122,14 +122,15 @@ class PageAddress(Struct, frozen=True):
 class PageEndpoint:
     """The port of the page."""
 
-    def __init__(self, access: PageAccess, serve: ServePage) -> None:
-        """`serve` imports what it needs when it is called."""
-        self._access, self._serve = access, serve
+    def __init__(self, access: PageAccess, serve: ServePage, check: Callable[[int], None]) -> None:
+        """`serve` imports what it needs when it is called. `check` raises BadInputError for an agent."""
+        self._access, self._serve, self._check = access, serve, check
         self._port = LoopbackPort("the page", self._serve_page)
         self.run = self._port.run
 
-    async def address(self, params: Raw, _peer: Peer) -> bytes:
+    async def address(self, params: Raw, peer: Peer) -> bytes:
         """Return an address with a token; opens the port if it is closed. Raises BadInputError."""
+        self._check(peer.pid)
         wanted = read_params(params, PageRequest).port
         try:
             port = self._port.open(lambda: bind_port(wanted))

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author
+from sidecar.kernel.orders import Giver
 from sidecar.platform.rpc import read_params
 from sidecar.servers.tools.tool import Caller, RefusalError, UnknownToolError
 from sidecar.servers.tools.toolbox import SESSION_ARGUMENT, Toolbox, ToolOffer
@@ -24,7 +26,7 @@ from sidecar.systems.supervision.people import SessionSelector, no_session_messa
 
 if TYPE_CHECKING:
     from sidecar.servers.control import Peer
-    from sidecar.systems.supervision.people import CommandLineService
+    from sidecar.systems.supervision.clients import ToolClients
 
 
 NO_DATA: Final = Raw(b"null")
@@ -58,14 +60,14 @@ class ToolListing(Struct, frozen=True, kw_only=True):
 class ToolsHandler:
     """The methods `tool` and `tools`. `toolbox` returns the shared toolbox, built on first use."""
 
-    def __init__(self, toolbox: Callable[[], Toolbox], people: CommandLineService) -> None:
-        """Find sessions through `people`."""
+    def __init__(self, toolbox: Callable[[], Toolbox], clients: ToolClients) -> None:
+        """`clients` says who calls, and for which session."""
         self._toolbox = toolbox
-        self._people = people
+        self._clients = clients
 
-    async def call(self, params: Raw, _peer: Peer) -> bytes:
+    async def call(self, params: Raw, peer: Peer) -> bytes:
         """Run a tool. Raises BadInputError."""
-        return msgspec.json.encode(await self._called(read_params(params, ToolRequest)))
+        return msgspec.json.encode(await self._called(read_params(params, ToolRequest), peer.pid))
 
     async def list(self, _params: Raw, _peer: Peer) -> bytes:
         """Return every tool, switched on or off."""
@@ -75,14 +77,17 @@ class ToolsHandler:
             [ToolListing(on=offer.name in on, offer=offer) for offer in toolbox.all_offers()]
         )
 
-    async def _called(self, asked: ToolRequest) -> ToolOutcome:
+    async def _called(self, asked: ToolRequest, pid: int) -> ToolOutcome:
         toolbox = self._toolbox()
         offers = {offer.name: offer for offer in toolbox.all_offers()}
+        if asked.author is Author.USER and asked.name in offers:
+            giver = self._clients.shell_giver(asked.name, pid, reads=offers[asked.name].reads)
+            asked = replace(asked, author=Author.AGENT if giver is Giver.AGENT else Author.USER)
         if asked.author is Author.AGENT and asked.name in offers and offers[asked.name].asks:
             return ToolOutcome(text=toolbox.words.say("asking-tool", tool=asked.name), refused=True)
         arguments = {**asked.arguments, **({SESSION_ARGUMENT: asked.session} if asked.session else {})}
         try:
-            answer = await toolbox.call(asked.name, arguments, self._caller(asked))
+            answer = await toolbox.call(asked.name, arguments, self._caller(asked, pid))
         except UnknownToolError as error:
             text = toolbox.words.say("unknown-tool", tool=str(error), tools=", ".join(offers))
             return ToolOutcome(text=text, refused=True)
@@ -90,11 +95,13 @@ class ToolsHandler:
             return ToolOutcome(text=str(error), refused=True)
         return ToolOutcome(text=answer.text, data=Raw(msgspec.json.encode(answer.data)))
 
-    def _caller(self, asked: ToolRequest) -> Caller:
+    def _caller(self, asked: ToolRequest, pid: int) -> Caller:
         """Return the caller. Raises BadInputError if a person is in a folder without a session."""
-        if asked.author is Author.AGENT or asked.session:
-            return Caller(project=asked.project, author=asked.author)
-        found = self._people.find(SessionSelector(project=asked.project))
+        if asked.author is Author.AGENT:
+            return Caller(pid=pid)
+        if asked.session:
+            return Caller(author=asked.author)
+        found = self._clients.people.find(SessionSelector(project=asked.project))
         if found is None:
             raise BadInputError(no_session_message(asked.project))
         return Caller(bound=found.key, author=asked.author)

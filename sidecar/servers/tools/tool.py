@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -73,14 +73,31 @@ class Caller(Struct, frozen=True, kw_only=True):
     """The caller, as far as the entry point knows.
 
     `bound` is the session that the connection belongs to, None if the host's plugin names one in each call.
-    `project` is the folder that the caller works in, "" if unknown. `worker` is the iteration of one of
-    several agents at work, else 0.
+    `worker` is the iteration of one of several agents at work, else 0. `pid` is the process at the other end,
+    0 if unknown. `person`: its token is one that a person was given.
     """
 
     bound: SessionKey | None = None
     worker: int = 0
-    project: str = ""
+    pid: int = 0
+    person: bool = False
     author: Author = Author.AGENT
+
+
+class Clients(Protocol):
+    """Knows the sessions, and what the processes that call for them may do; 0: nobody knows which process."""
+
+    def session(self, ident: str, key: SessionKey | None) -> Session | None:
+        """Return the session with this ID, or with this key if one is given; None if unknown."""
+
+    def serves(self, pid: int, key: SessionKey) -> bool:
+        """Whether a process may call tools for this session."""
+
+    def may_ask(self, pid: int, session: Session, tool: str, *, person: bool) -> bool:
+        """Whether a client may be asked for the answer of a person, during a call of this tool.
+
+        `person`: it has the token of one.
+        """
 
 
 class ToolInvocation(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ Rules of this module:
 
 - The session is the one that the connection belongs to, or the one that the host's plugin names in the
   argument `session`, which no tool lists. It is never guessed.
-- A caller that is known to work in one project cannot use sessions of another.
+- Whose session a process may name, and whether a person can be asked through it, its host decides (Clients).
 - Unknown and invalid arguments are refused. A list or an object may also be passed as JSON text, and a whole
   number as 1.0, as models often do.
 """
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import PurePath
 from typing import Any, Final, TypeVar
 from urllib.parse import unquote
 
@@ -22,7 +21,7 @@ from msgspec import Struct
 
 from sidecar.kernel.decoding import allowed_values
 from sidecar.kernel.errors import BadInputError, ToolRuleError
-from sidecar.kernel.session import Session, SessionKey
+from sidecar.kernel.session import Session
 from sidecar.kernel.settings import TOOLSET
 from sidecar.rubric.texts import Texts
 from sidecar.servers.tools.tool import (
@@ -30,6 +29,7 @@ from sidecar.servers.tools.tool import (
     AgentTool,
     AskPerson,
     Caller,
+    Clients,
     JsonSchema,
     RefusalError,
     ReportProgress,
@@ -51,8 +51,6 @@ VALUE_LENGTH: Final = 2000
 """Maximum length in characters of one value in a refusal."""
 
 T = TypeVar("T")
-FindSession = Callable[[str, SessionKey | None], Session | None]
-"""Returns the session with this ID, or with this key if one is given; None if unknown."""
 
 
 class ToolOffer(Struct, frozen=True, kw_only=True):
@@ -75,7 +73,7 @@ class Toolbox:
         self,
         tools: Sequence[AgentTool],
         words: Texts,
-        find: FindSession,
+        clients: Clients,
         switched_on: Callable[[], Collection[str]],
         resources: Sequence[Resource] = (),
     ) -> None:
@@ -83,8 +81,8 @@ class Toolbox:
         self._tools = {tool.name: tool for tool in tools}
         self._offers = {tool.name: _build_offer(tool, words) for tool in tools}
         self._resources = tuple(resources)
-        self._find = find
         self._switched_on = switched_on
+        self._clients = clients
         self.words = words
 
     def all_offers(self) -> tuple[ToolOffer, ...]:
@@ -112,8 +110,13 @@ class Toolbox:
             raise RefusalError(self.words.say("switched-off", tool=name, toolset=tool.toolset))
         session = self._session(arguments.get(SESSION_ARGUMENT, ""), caller)
         given = self._given(tool, {key: value for key, value in arguments.items() if key != SESSION_ARGUMENT})
+
+        async def ask_person(question: str) -> bool | None:
+            may = self._clients.may_ask(caller.pid, session, name, person=caller.person)
+            return await ask(question) if may else None
+
         invocation = ToolInvocation(
-            session=session, author=caller.author, worker=caller.worker, report=report, ask=ask
+            session=session, author=caller.author, worker=caller.worker, report=report, ask=ask_person
         )
         return await self._worded(tool.work(invocation, given))
 
@@ -158,11 +161,11 @@ class Toolbox:
             raise RefusalError(self.words.say("no-session"))
         if bound is not None and named not in ("", bound.id):
             raise RefusalError(self.words.say("other-session", session=clip_printable(named)))
-        session = self._find(named, bound)
+        session = self._clients.session(named, bound)
         if session is None:
             raise RefusalError(self.words.say("unknown-session", session=clip_printable(named)))
-        if caller.project and not _is_same_or_nested(caller.project, session.project):
-            raise RefusalError(self.words.say("other-project", session=clip_printable(session.key.id)))
+        if bound is None and not self._clients.serves(caller.pid, session.key):
+            raise RefusalError(self.words.say("foreign-session", session=clip_printable(session.key.id)))
         return session
 
     def _given(self, tool: AgentTool, arguments: Mapping[str, Any]) -> Struct:
@@ -201,12 +204,6 @@ def _fit_value(value: Any, schema: JsonSchema) -> Any:  # noqa: ANN401 - whateve
     if isinstance(value, dict) and "properties" in schema:
         return {name: _fit_value(one, schema["properties"].get(name, {})) for name, one in value.items()}
     return value
-
-
-def _is_same_or_nested(one: str, other: str) -> bool:
-    """Return whether the folders are the same or one contains the other."""
-    left, right = PurePath(one), PurePath(other)
-    return left.is_relative_to(right) or right.is_relative_to(left)
 
 
 def _build_offer(tool: AgentTool, words: Texts) -> ToolOffer:

@@ -41,6 +41,8 @@ from sidecar.systems.supervision.supervisor import Supervisor
 
 MOST_SESSIONS = 100
 """Sessions of a folder that a report names, those seen last. A watch asks every second."""
+NO_PAGE = "while an agent works, the page is opened from a terminal that was there before"
+WATCH_INSTEAD = "To see the same here: supervisor watch"
 CLOCK_TOLERANCE_S = 2.0
 """Seconds by which the system's word for the start of a process may be late."""
 NO_SESSION_HINT = "Start claude or opencode there and type: /supervisor:goal all tests pass"
@@ -329,12 +331,21 @@ class CommandLineService:
             return str(error)
         return ""
 
-    def check_order(self, name: str, about: str, pid: int) -> None:
-        """Refuse an order of an agent, with BadInputError; tell the user of one that may be."""
+    def check_order(self, name: str, about: str, pid: int) -> Giver:
+        """Refuse an order of an agent, with BadInputError; tell the user of one that may be. Return whose."""
         origin = self._origin(name, pid)
         self._note_order(name, "permitted", origin, about if name in SWITCH_BACK else "")
         if origin.giver is Giver.UNSURE:
             self._services.incidents.report(general_order_message(name, about, origin))
+        return origin.giver
+
+    def check_page(self, pid: int) -> None:
+        """Refuse the page to an agent, and while one works to whoever may be one; as `check_order` does."""
+        origin = self._supervisor.hosts.origin(pid)
+        if pid and origin.giver is Giver.UNSURE and self._supervisor.steering.working():
+            self._note_order("dashboard", "refused", origin)
+            raise BadInputError(f"{NO_PAGE} ({origin.seen}). {WATCH_INSTEAD}")
+        self.check_order("dashboard", "", pid)
 
     def _origin(self, name: str, pid: int) -> Origin:
         """Return who gives an order. Raises BadInputError where that is an agent, and tells the user."""

@@ -322,6 +322,10 @@ class HostProcesses:
         ours = {os.getpid()}  # what a check starts is no person either
         return frozenset(ours.union(*map(self._known, self._steering.working())))
 
+    def is_host(self, pid: int, key: SessionKey) -> bool:
+        """Whether a process is the host of this session."""
+        return pid in self._known(key)
+
     def _known(self, key: SessionKey) -> tuple[int, ...]:
         """Return the processes of a session's host: those heard, else the one that was saved with it."""
         if key not in self._hosts:

@@ -112,7 +112,9 @@ class Supervisor:
         if impostor is not None:
             return self._refuse_speaker(event, impostor)
         if isinstance(event, PromptSubmitted | CommandTyped | AgentStopped | SessionEnded):
-            during = event.key in self.steering.working() and self._services.transcripts.unanswered(event)
+            during = event.key in self.steering.working() and self._services.transcripts.unanswered(
+                event.key, getattr(event, "transcript", "")
+            )
             event = replace(event, during_call=during)
         if isinstance(event, AgentStopped) and not event.during_call:
             self.missed.reported(event.key)

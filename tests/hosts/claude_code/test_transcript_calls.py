@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hosts.claude_code.writing import read
+from hosts.claude_code.writing import Pauses, read
+from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
 from sidecar.kernel.turn import CallOutcome, FailureHandling, ToolAction
+from support.cases import KEY
 
 if TYPE_CHECKING:
     from hosts.claude_code.writing import Transcript
@@ -191,3 +193,24 @@ async def test_parallel_calls_and_their_results_all_count(transcript: Transcript
     transcript.says("Done.")
     calls = (await read(transcript.path)).calls
     assert [(call.id, call.output) for call in calls] == [("call-1", "one"), ("call-2", "two")]
+
+
+def test_a_call_that_has_no_result_runs_and_may_be_the_one_that_asks(transcript: Transcript) -> None:
+    reader, asking = ClaudeTranscripts(Pauses()), "phase_plan"
+
+    def seen() -> tuple[bool, bool]:
+        """Whether a call runs that an event may come from, and whether one beside the asking one does."""
+        path = str(transcript.path)
+        return reader.unanswered(KEY, path), reader.unanswered(KEY, path, but=asking)
+
+    transcript.prompt("ask")
+    assert seen() == (False, False)
+    transcript.calls(f"mcp__plugin_supervisor_supervisor__{asking}", "call-1")
+    assert seen() == (True, False)
+    transcript.calls("Bash", "call-2")
+    assert seen() == (True, True)
+    transcript.calls("Read", "call-3")
+    transcript.result("call-3", "text")
+    assert seen() == (False, True)
+    transcript.result("call-2", "text")
+    assert seen() == (False, False)

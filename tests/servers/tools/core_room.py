@@ -44,6 +44,7 @@ from sidecar.systems.supervision.supervisor import Supervisor
 from sidecar.systems.taskloop import OFFER as TASKLOOP
 from sidecar.systems.tdd import OFFER as TDD
 from support.cases import KEY, stopped
+from support.clients import AnyClient
 from support.fakes import Fakes, command, prompt
 from support.git_projects import commit_all, repository
 from support.governed import governance_over
@@ -125,7 +126,7 @@ class CoreRoom:
         self.toolbox = Toolbox(
             load_tools(context, [name for offer in OFFERS for name in offer.tools]),
             context.words,
-            people.session,
+            AnyClient(people.session),
             lambda: ("core", "journal", "tdd", "loop", "governance"),
         )
 

@@ -19,6 +19,7 @@ from sidecar.systems.governance import OFFER as GOVERNANCE
 from sidecar.systems.iteration import OFFER as ITERATION
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision import OFFER as SUPERVISION
+from sidecar.systems.supervision.clients import ToolClients
 from sidecar.systems.supervision.decisions import StopExplainer
 from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.taskloop import OFFER as TASKLOOP
@@ -46,6 +47,7 @@ class Desk:
         self.state = Path(gettempdir(), f"desk-{uuid4()}")
         self.fakes.store.save(session(goal=goal(CONDITION)))
         self.people = CommandLineService(self.fakes.services, self.fakes.supervisor)
+        self.clients = ToolClients(self.fakes.services, self.fakes.supervisor.hosts, self.people)
         self.on: tuple[str, ...] = (*DEFAULT, "tdd", "loop", "governance")
         journals = SessionJournals(self.fakes.journals)
         context = ToolContext(
@@ -62,7 +64,7 @@ class Desk:
         )
         modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools, *GOVERNANCE.tools)
         self.tools, resources = load_tools(context, modules), load_resources(context, modules)
-        self.toolbox = Toolbox(self.tools, context.words, self.people.session, lambda: self.on, resources)
+        self.toolbox = Toolbox(self.tools, context.words, self.clients, lambda: self.on, resources)
 
     @property
     def journal(self) -> Journal:

@@ -42,7 +42,7 @@ async def test_an_unknown_address_is_refused(desk: Desk, path: str) -> None:
 
 async def test_no_session_is_guessed_and_nothing_is_there_while_it_is_switched_off(desk: Desk) -> None:
     with pytest.raises(RefusalError):
-        await read(desk, "session/current", Caller(project="/home/user/project"))
+        await read(desk, "session/current", Caller())
     desk.on = ("core",)
     assert desk.toolbox.resources() == ()
     with pytest.raises(UnknownToolError):

@@ -282,4 +282,4 @@ async def test_a_toolset_that_is_off_is_neither_offered_nor_called(desk: Desk) -
 
 def test_a_tool_without_a_description_is_not_offered(desk: Desk) -> None:
     with pytest.raises(BadInputError, match=r"## \w+.*install"):
-        Toolbox(desk.tools, Texts({"status": "Where it stands."}), desk.people.session, lambda: ())
+        Toolbox(desk.tools, Texts({"status": "Where it stands."}), desk.clients, lambda: ())

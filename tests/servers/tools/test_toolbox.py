@@ -26,7 +26,8 @@ from sidecar.servers.tools.tool import (
 )
 from sidecar.servers.tools.toolbox import Toolbox
 from sidecar.systems.iteration.policy.journal import JournalError
-from support.cases import KEY, PROJECT, session
+from support.cases import KEY, session
+from support.clients import AnyClient
 
 
 class Part(Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,7 +53,7 @@ def box(work: Callable[[ToolInvocation, Takes], ToolAnswer], find: Session | Non
     tool = AgentTool(name="echo", toolset="core", takes=Takes, gives=Gives, work=working)
     words = real_words(echo="Say what was given.")
     found = find or session()
-    return Toolbox((tool,), words, lambda _ident, _key: found, lambda: ("core",))
+    return Toolbox((tool,), words, AnyClient(lambda _ident, _key: found), lambda: ("core",))
 
 
 def seen(call: ToolInvocation, taken: Takes) -> ToolAnswer:
@@ -66,19 +67,6 @@ async def test_the_session_of_the_connection_needs_no_argument_and_may_be_named(
     for arguments in ({}, {"session": KEY.id}, {"session": ""}):
         answer = await box(seen).call("echo", arguments, Caller(bound=KEY, author=Author.USER))
         assert answer.data == Gives("user s1 ")
-
-
-@pytest.mark.parametrize("project", [PROJECT, f"{PROJECT}/src", "/home/user", ""])
-async def test_a_caller_at_work_in_the_project_or_above_it_reaches_its_session(project: str) -> None:
-    caller = Caller(project=project)
-    answer = await box(seen).call("echo", {"session": KEY.id}, caller)
-    assert answer.data == Gives("agent s1 ")
-
-
-@pytest.mark.parametrize("project", [f"{PROJECT}-2", "/elsewhere", "relative"])
-async def test_a_caller_at_work_elsewhere_does_not(project: str) -> None:
-    with pytest.raises(RefusalError, match="another project"):
-        await box(seen).call("echo", {"session": KEY.id}, Caller(project=project))
 
 
 async def test_a_list_or_an_object_may_come_as_a_text_of_json_and_a_text_stays_a_text() -> None:

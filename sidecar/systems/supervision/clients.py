@@ -1,0 +1,76 @@
+"""Clients of the agent's tools: for which session a process calls, and whether a person answers through it.
+
+The system says which process is at the other end of a connection, and which are above it. A host starts its
+MCP servers in its own session of processes, and each shell and hook in a new one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+
+from sidecar.hosts.unrecorded import HOST as MARKER
+from sidecar.kernel.orders import Giver
+from sidecar.kernel.session import Session, SessionKey
+from sidecar.systems.supervision.people import CommandLineService
+from sidecar.systems.supervision.policy.orders import general_order_message
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.sessions import HostProcesses
+
+
+class ToolClients:
+    """Implements servers.tools.tool.Clients. A process id is 0 where nobody knows which process it is."""
+
+    def __init__(self, services: Services, hosts: HostProcesses, people: CommandLineService) -> None:
+        """`hosts` knows the processes of hosts, `people` who gives orders."""
+        self._services = services
+        self._hosts = hosts
+        self.people = people
+
+    def session(self, ident: str, key: SessionKey | None) -> Session | None:
+        """Return the session with this key, else the one seen last with this id; None where it is unknown."""
+        return self.people.session(ident, key)
+
+    def serves(self, pid: int, key: SessionKey) -> bool:
+        """Whether a process may call tools for this session.
+
+        One below the session's host may. Any other is a person's, or an agent's that has no host (a marker).
+        """
+        chain = self._services.processes.ancestry(pid)
+        above = itertools.takewhile(lambda process: process.pid != os.getpid(), chain)
+        if not pid or any(self._hosts.is_host(process.pid, key) for process in above):
+            return True
+        giver = self._hosts.origin(pid).giver
+        return giver is Giver.USER or (giver is Giver.UNSURE and key.host == MARKER)
+
+    def may_ask(self, pid: int, session: Session, tool: str, *, person: bool) -> bool:
+        """Whether a client may be asked for a person's answer, during a call of this tool.
+
+        It has the token of a `person`, or its host started it. No other call of the agent may run, as that
+        could answer. Of a host that nothing shows to be a person's, the user is told.
+        """
+        if self._services.transcripts.unanswered(session.key, session.transcript, but=tool):
+            return False
+        client = self._services.processes.find(pid)
+        host = self._services.processes.find(client.parent) if client is not None else None
+        if person or client is None or host is None:
+            return person
+        if not self._hosts.is_host(host.pid, session.key) or client.leader != host.leader:
+            return False
+        origin = self._hosts.origin(host.pid)
+        if origin.giver is Giver.UNSURE:
+            self._services.incidents.report(general_order_message("an answer in a form", "", origin))
+        return origin.giver is not Giver.AGENT
+
+    def token_giver(self, key: SessionKey, pid: int) -> Giver:
+        """Say who asks for a token. Raises BadInputError for an agent; a host gets that of its session."""
+        if self._hosts.is_host(pid, key):
+            return Giver.UNSURE
+        return self.people.check_order("mcp --print-config", "", pid)
+
+    def shell_giver(self, tool: str, pid: int, *, reads: bool) -> Giver:
+        """Say who calls a tool from a shell. One that changes things and may be an agent's call is told."""
+        giver = self._hosts.origin(pid).giver
+        if pid and giver is Giver.UNSURE and not reads:
+            self.people.check_order(f"tool {tool}", "", pid)
+        return giver
