@@ -55,15 +55,16 @@ class Session(Struct, frozen=True, kw_only=True):
     `retry` is the user's own budget of continuations, None for the one in the settings. `unasked` counts
     continuations without a goal since the last human prompt. `stalls` counts continuations in a row after
     which nothing had moved, `streak` those in a row without a tool call between them (which the host's cap
-    counts). `counted_to` is the byte of the transcript up to which tokens are counted. `active_since` is
-    when the agent was last set to work, None while it rests; `active_from` is the same as Clock.awake tells
-    it. `host_process` is the host's process id, 0 for unknown. `transcript` is the host's record of the
-    session, "" for none. `waited_for` are the ids of background tasks for which a stop was already deferred.
-    `judged` is the host's id of the message judged last. `notified_limit` is the day on which the user was
-    notified that judging reached its limit. `notified_plan`: the user was told, since the goal was set, that
-    nothing is judged in plan mode; `notified_idle`: since the last prompt, that the goal is not enforced.
-    `revision` counts the saves; a state is saved only over the revision that it was loaded with. `ended` is
-    the host's word for why it closed the session, "" while it is open.
+    counts). `counted_to` is the byte of the transcript up to which tokens are counted. `active_since` is when
+    the agent was last set to work, None while it rests; `active_from` is the same as Clock.awake tells it.
+    `host_process` is the host's process id, 0 for unknown; `environment` is the digest of the environment
+    that counts for its checks. `transcript` is the host's record of the session, "" for none. `waited_for`
+    are the ids of background tasks for which a stop was already deferred. `judged` is the host's id of the
+    message judged last. `notified_limit` is the day on which the user was notified that judging reached its
+    limit. `notified_plan`: the user was told, since the goal was set, that nothing is judged in plan mode;
+    `notified_idle`: since the last prompt, that the goal is not enforced. `revision` counts the saves; a
+    state is saved only over the revision that it was loaded with. `ended` is the host's word for why it
+    closed the session, "" while it is open.
     """
 
     key: SessionKey
@@ -86,6 +87,7 @@ class Session(Struct, frozen=True, kw_only=True):
     active_since: float | None = None
     active_from: float | None = None
     host_process: int = 0
+    environment: str = ""
     transcript: str = ""
     seen_at: float = 0.0
     revision: int = 0

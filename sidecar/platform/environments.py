@@ -8,16 +8,13 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct
 
 from sidecar.platform import processes
 from sidecar.platform.data import load_data
 from sidecar.platform.git import find_checkout
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 MARKS: Final = ("pyvenv.cfg", "conda-meta")
 """What an environment has in its folder: of venv, virtualenv and uv, and of conda."""
@@ -56,6 +53,7 @@ class Environments(Struct, frozen=True, forbid_unknown_fields=True):
     packages: tuple[str, ...]
     unsearched: frozenset[str]
     shared: tuple[str, ...]
+    of_hosts: tuple[str, ...]
     written: tuple[str, ...]
     results: tuple[str, ...]
     remade: tuple[str, ...]
@@ -87,6 +85,12 @@ def tool_folders() -> frozenset[str]:
     """Return the names of folders whose files are made by tools, whatever the project."""
     known = known_environments()
     return installed_folders() | {*known.written, *(name for name in known.remade if name.startswith("."))}
+
+
+def without_host_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without what hosts and shells set by themselves."""
+    own = re.compile("|".join(known_environments().of_hosts))
+    return {name: value for name, value in environment.items() if not own.fullmatch(name)}
 
 
 def environments_in(folder: Path) -> Iterator[Path]:
@@ -171,8 +175,6 @@ def _first_line(file: Path) -> str:
 # then those of its parent folders, up to the project. Folders above the project do not belong to it.
 
 
-AGENT_VARIABLE_PREFIXES: Final = ("SUPERVISOR_", "CLAUDE", "AI_AGENT")
-"""Prefixes of variables by which programs detect an agent or Supervisor; some then behave differently."""
 PROBE_LIMIT_S: Final = 20.0
 """Seconds that an interpreter has to say whether it has a module."""
 MODULE_PROBE: Final = (
@@ -353,7 +355,7 @@ async def _has_module(module: str, python: Path, folder: str, session: Mapping[s
 def _activated_environment(
     session: Mapping[str, str], virtual: Path | None, node: Iterable[Path] = ()
 ) -> dict[str, str]:
-    kept = {name: value for name, value in session.items() if not name.startswith(AGENT_VARIABLE_PREFIXES)}
+    kept = without_host_variables(session)
     kept["PYTHONDONTWRITEBYTECODE"] = "1"
     ahead = [str(place) for place in node]
     if virtual is not None:

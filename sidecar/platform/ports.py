@@ -192,6 +192,9 @@ class Processes(Protocol):
     def find(self, pid: int) -> Process | None:
         """Return this process, None where it is gone or cannot be seen. Never raises."""
 
+    def environment(self, pid: int) -> Environment:
+        """Return the environment in which this process began, {} where it cannot be seen. Never raises."""
+
 
 class Steering(FilesInForce, Protocol):
     """The files that steer Supervisor, and which edits of them count (law 9). See platform/held_edits.py."""

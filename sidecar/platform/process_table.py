@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from sidecar.kernel.orders import Ancestry, Process
+from sidecar.kernel.session import Environment
 
 MAX_ANCESTORS: Final = 64
 """Processes above each other that are read; real chains have fewer than 20."""
@@ -49,6 +50,13 @@ class ProcessTable:
             )
         except (OSError, ValueError, IndexError):
             return None
+
+    def environment(self, pid: int) -> Environment:
+        with suppress(OSError):
+            said = (self._table / str(pid) / "environ").read_text(encoding="utf-8", errors="replace")
+            pairs = (one.partition("=") for one in said.split("\0"))
+            return {name: value for name, _, value in pairs if name}
+        return {}
 
 
 @cache

@@ -28,6 +28,8 @@ PROJECT_RUBRIC_PATHS: Final = (".supervisor/rubric.md", ".reflection/rubric.md")
 
 
 NOTHING_HELD: Final = "nothing is held"
+ENVIRONMENT: Final = "the environment"
+"""What stands for a path where variables of a session's host are held."""
 
 
 class RubricStore(Protocol):
@@ -86,7 +88,8 @@ def _list_criterion_names(found: list[Criterion]) -> str:
 
 def held_edit_message(edit: HeldEdit) -> str:
     """Return one line for the user about an edit that waits."""
-    said = f"{_shown_path(edit)} was changed while an agent worked"
+    since = "since the session began" if edit.path == ENVIRONMENT else "while an agent worked"
+    said = f"{_shown_path(edit)} was changed {since}"
     summary = clean_line(edit.summary, MAX_SUMMARY_LENGTH)
     return f"Supervisor: {said} ({summary}). It does not count until you type {ACCEPT_COMMAND}"
 

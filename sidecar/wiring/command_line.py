@@ -20,6 +20,7 @@ from sidecar.platform.paths import user_paths
 from sidecar.platform.steering import FilesInForce
 from sidecar.rubric.texts import read_texts
 from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.supervision.environments import StartEnvironments
 from sidecar.systems.supervision.evaluation import AbsentJudge
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.ports import Services
@@ -109,8 +110,8 @@ async def build_loop_player(asked: PlayRequest, tell: Tell, files: FilesInForce)
     )
     if services.store.load(session.key) is None:  # without a folder: it is never "the session seen last here"
         services.store.save(Session(key=session.key))
-    checks = SessionChecks(services)
-    checks.met(
+    environments = StartEnvironments(services)
+    environments.at_start(
         PromptSubmitted(
             key=session.key,
             project=session.project,
@@ -119,6 +120,7 @@ async def build_loop_player(asked: PlayRequest, tell: Tell, files: FilesInForce)
             human=True,
         )
     )
+    checks = SessionChecks(services, environments)
     journals = SessionJournals(services.journals, services.log, services.clock)
     workers = build_workers(user_paths().state, services.spending, services.secrets)
     parts = build_loop_services(user_paths().state, services, checks, journals, workers)

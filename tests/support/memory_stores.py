@@ -307,6 +307,9 @@ class NoProcesses:
     def find(self, pid: int) -> Process | None:  # noqa: ARG002 - the port's
         return None
 
+    def environment(self, pid: int) -> dict[str, str]:  # noqa: ARG002 - the port's
+        return {}
+
 
 class NoSteering(UnheldFiles):
     """No file steers: every edit counts at once."""

@@ -22,7 +22,7 @@ from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.session import Environment
 from sidecar.platform.data import load_data
-from sidecar.platform.environments import environments_in, project_environment
+from sidecar.platform.environments import environments_in, folders_up_to_project, project_environment
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -34,7 +34,6 @@ MEMORY_SIZE: Final = 256
 class RunEnvironment(Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of the surroundings of a run: data/run_environment.toml, which explains each list."""
 
-    variables: tuple[str, ...]
     in_copies: dict[str, str]
     uncached: dict[str, str]
     lock_files: tuple[str, ...]
@@ -71,13 +70,12 @@ class Circumstances(Struct, frozen=True, kw_only=True):
 
 def describe_circumstances(gate: Gate, at: GateContext, world: str = "") -> Circumstances:
     """Describe the circumstances of a run that is about to start."""
-    variables = (at.environment.get("PATH", ""), at.environment.get("VIRTUAL_ENV", ""))
     return Circumstances(
         project=at.project,
         tree=at.tree,
         command=gate.command,
         folder=gate.folder,
-        others=(gate.python, gate.kind, gate.counts, gate.least, *variables, world),
+        others=(gate.python, gate.kind, gate.counts, gate.least, world),
     )
 
 
@@ -141,7 +139,7 @@ class GateMemory:
 # --- Digest of what a pass depends on besides the files of the tree -----------------------------------------
 # It costs a few hundred file accesses, and covers, by the lists of data/run_environment.toml:
 #
-# - environment variables that change what a tool does (`variables`);
+# - the environment variables;
 # - the content of lock files (`lock_files`) in the gate's folder, in those above it, and in the project, even
 #   if git ignores them;
 # - installed packages: the lists that package managers keep in node_modules, and the folders into which they
@@ -160,22 +158,19 @@ PROGRAM_LIMIT: Final = 16
 """Words of a command that are looked up as programs."""
 CONTENT_LIMIT: Final = 64 << 20
 """Bytes of a file up to which its content is digested; of a bigger one, size and time are."""
-FOLDER_DEPTH: Final = 20
-"""Folders searched for lock files, from the gate's folder up to the project."""
 
 
 def digest_run_environment(gate: Gate, at: GateContext) -> str:
     """Digest everything listed above. Never raises; a missing file is part of the digest as missing."""
-    project, folder = Path(at.project), Path(at.project, gate.folder)
+    folder = Path(at.project, gate.folder)
     environment = project_environment(str(folder), at.environment, at.project, gate.python)
     known = load_data("run_environment", RunEnvironment)
     digest = hashlib.blake2b(digest_size=20)
-    variables = re.compile("|".join(known.variables))
     for part in (
-        *(f"{name}={environment[name]}" for name in sorted(environment) if variables.fullmatch(name)),
+        *(f"{name}={value}" for name, value in sorted(environment.items())),
         *(
             _content_digest(place / name)
-            for place in _folders_up_to_project(project, folder)
+            for place in folders_up_to_project(str(folder), at.project)
             for name in (*known.lock_files, *known.install_records)
         ),
         *_program_signatures(gate.command, folder, environment, known.runtimes),
@@ -184,12 +179,6 @@ def digest_run_environment(gate: Gate, at: GateContext) -> str:
     ):
         digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
     return digest.hexdigest()
-
-
-def _folders_up_to_project(project: Path, folder: Path) -> list[Path]:
-    """Return the gate's folder and those above it up to the project."""
-    above = [place for place in (folder, *folder.parents)[:FOLDER_DEPTH] if place.is_relative_to(project)]
-    return list(dict.fromkeys((*above, project)))
 
 
 def _content_digest(path: Path) -> str:

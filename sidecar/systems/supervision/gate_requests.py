@@ -40,11 +40,10 @@ from sidecar.kernel.session import Environment, Session, SessionKey, active_goal
 from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.log_readings import read_record
 from sidecar.platform.ports import remember_newest
+from sidecar.systems.supervision.environments import StartEnvironments
 from sidecar.systems.supervision.policy.orders import refusal, switch_on_command
 from sidecar.systems.supervision.ports import Services
 
-MAX_ENVIRONMENTS = 200
-"""Sessions whose environment is remembered; each takes some kilobytes."""
 MAX_GATES_NAMED = 20
 """Maximum number of gates that an error names."""
 MAX_GATE_ID_LENGTH = 64
@@ -72,26 +71,19 @@ class GateListing(Struct, frozen=True, kw_only=True):
 
 
 class SessionChecks:
-    """Runs gates in the environment that a session's host sent last."""
+    """Runs gates in the environment that counts for a session."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, environments: StartEnvironments) -> None:
         """Use these services."""
         self._services = services
-        self._environments: OrderedDict[SessionKey, Environment] = OrderedDict()
+        self._environments = environments
         self._read_only: set[SessionKey] = set()
         self._running: dict[asyncio.Task[tuple[GateRun, ...]], str] = {}
         self._gave_way: set[asyncio.Task[tuple[GateRun, ...]]] = set()
         self._judging: Counter[str] = Counter()
 
     def met(self, event: HostTold) -> None:
-        """Remember a session's environment, and whether the session may change anything."""
-        if event.ours:
-            return
-        if event.environment:
-            self._environments[event.key] = event.environment
-            self._environments.move_to_end(event.key)
-            while len(self._environments) > MAX_ENVIRONMENTS:
-                self._read_only.discard(self._environments.popitem(last=False)[0])
+        """Remember whether a session may change anything."""
         if not isinstance(event, PromptSubmitted | AgentStopped | ToolCalled) or event.subagent:
             return
         if event.read_only is not None:
@@ -116,12 +108,12 @@ class SessionChecks:
             self._judging -= Counter([stop.project])
 
     def environment(self, session: Session) -> Environment | None:
-        """Return what the session's host sent last, None where nothing came since the sidecar started."""
-        return self._environments.get(session.key)
+        """Return the environment that counts, None where nothing came since the sidecar started."""
+        return self._environments.find(session.key)
 
     def mask(self, session: Session) -> SecretMask:
         """Return a function that masks the session's secrets in a text."""
-        return self._services.secrets.masker(self._environments.get(session.key, {}))
+        return self._services.secrets.masker(self.environment(session) or {})
 
     async def offered(self, session: Session) -> tuple[Gate, ...]:
         """List the gates of a session's project; raises ChecksError."""
@@ -241,7 +233,7 @@ class SessionChecks:
 
     def _known(self, session: Session) -> Environment:
         """Return the environment of a session; raises ChecksError."""
-        found = self._environments.get(session.key)
+        found = self.environment(session)
         if found is None:
             raise ChecksError("gates-no-environment")
         return found

@@ -27,6 +27,7 @@ from sidecar.platform.ports import load_readable
 from sidecar.platform.services import note_event
 from sidecar.platform.state import LOOK
 from sidecar.rubric.policy import held_edit_message
+from sidecar.systems.supervision.environments import running_host
 from sidecar.systems.supervision.policy.orders import (
     SWITCH_BACK,
     describe_session,
@@ -43,8 +44,6 @@ MOST_SESSIONS = 100
 """Sessions of a folder that a report names, those seen last. A watch asks every second."""
 NO_PAGE = "while an agent works, the page is opened from a terminal that was there before"
 WATCH_INSTEAD = "To see the same here: supervisor watch"
-CLOCK_TOLERANCE_S = 2.0
-"""Seconds by which the system's word for the start of a process may be late."""
 NO_SESSION_HINT = "Start claude or opencode there and type: /supervisor:goal all tests pass"
 NAME_LENGTH = 40
 """Characters of a command's name that are told."""
@@ -247,11 +246,10 @@ class CommandLineService:
 
     def _may_run(self, session: Session) -> bool:
         """Whether the session's host runs, or may, where that cannot be seen."""
-        find = self._services.processes.find
-        if not session.host_process or find(os.getpid()) is None:
+        processes = self._services.processes
+        if not session.host_process or processes.find(os.getpid()) is None:
             return True
-        process = find(session.host_process)
-        return process is not None and process.started <= session.seen_at + CLOCK_TOLERANCE_S
+        return running_host(processes, session) is not None
 
     async def order(self, asked: OrderRequest, pid: int = 0) -> CommandReply:
         """Carry out a command of the process `pid`; raises BadInputError where no session is known.
@@ -301,7 +299,7 @@ class CommandLineService:
     def _held(self, project: str) -> tuple[HeldEdit, ...]:
         """Let count what was changed while no agent was at work; return what waits."""
         self._supervisor.steering.saved()
-        return self._services.steering.held(project)
+        return self._supervisor.steering.held(project)
 
     def accept(self, asked: HeldEditsRequest, pid: int = 0) -> tuple[str, ...]:
         """Put edits in force; return a line for each. Raises OSError, and as `order` does."""

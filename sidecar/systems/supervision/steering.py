@@ -28,6 +28,7 @@ from sidecar.rubric.policy import (
     held_edit_message,
     saved_file_messages,
 )
+from sidecar.systems.supervision.environments import StartEnvironments
 from sidecar.systems.supervision.policy.orders import refusal
 from sidecar.systems.supervision.ports import Services
 
@@ -78,6 +79,7 @@ class SteeringWatch:
         """Use these services. `gap`: what this process cannot know of the time before it."""
         self._services = services
         self._gap = gap
+        self.environments = StartEnvironments(services)
         self._working: OrderedDict[SessionKey, _ActiveSession] = OrderedDict()
         self._unsure: OrderedDict[SessionKey, float] = OrderedDict()
         self._met: OrderedDict[SessionKey, _MetSession] = OrderedDict()
@@ -244,7 +246,7 @@ class SteeringWatch:
     def take_lines(self, key: SessionKey) -> tuple[str, ...]:
         """Return the lines that are queued for the user of this session, each once."""
         edits = self._edits.pop(key, {})
-        waiting = {edit.digest for edit in self._services.steering.held(self._project(key))} if edits else ()
+        waiting = {edit.digest for edit in self.held(self._project(key))} if edits else ()
         for edit in edits.values():
             if not edit.waits:
                 self.owe(key, saved_file_messages(edit))
@@ -261,7 +263,7 @@ class SteeringWatch:
             remember_newest(self._edits, key, owed, MAX_REMEMBERED)
 
     def _owe_held(self, key: SessionKey, project: str) -> None:
-        for edit in self._services.steering.held(project):
+        for edit in self.held(project):
             self._owe_edit(key, edit)
 
     def _show(self, key: SessionKey, edit: HeldEdit) -> None:
@@ -294,14 +296,18 @@ class SteeringWatch:
         """Put in force what waits and was shown to this user; show the rest. Raises OSError."""
         self.settle()
         lines = self.put_in_force(project, [digest for seen_by, digest in self._shown if seen_by == key])
-        for edit in self._services.steering.held(project):
+        for edit in self.held(project):
             self._show(key, edit)
             lines.append(f"waits: {edit.path} ({edit.summary}). To put it in force: {ACCEPT_COMMAND} again")
         return tuple(lines) or (NOTHING_HELD,)
 
+    def held(self, project: str) -> tuple[HeldEdit, ...]:
+        """Return what waits: edits of the user's files and of this project's, and what hosts say later."""
+        return self._services.steering.held(project) + self.environments.held(project)
+
     def put_in_force(self, project: str, digests: Collection[str]) -> list[str]:
         """Put the edits with these digests in force; return a line for each. Raises OSError."""
-        edits = self._services.steering.accept(project, digests)
+        edits = self._services.steering.accept(project, digests) + self.environments.accept(project, digests)
         return [f"in force now: {edit.path}: {edit.summary}" for edit in edits]
 
     def _begin_rubric(self, event: CommandTyped) -> CommandReply:

@@ -35,6 +35,7 @@ from sidecar.platform.log_readings import SUPERVISION
 from sidecar.platform.ports import StaleSessionError, built_on_use, remember_newest
 from sidecar.platform.services import note_event
 from sidecar.platform.state import LOOK
+from sidecar.systems.supervision.environments import digest_environment, running_host
 from sidecar.systems.supervision.gate_requests import GateApprovals, SessionChecks
 from sidecar.systems.supervision.policy import orders, sessions
 from sidecar.systems.supervision.policy.orders import (
@@ -97,7 +98,7 @@ class Supervisor:
         services.steering.decide(self.steering.at_rest)
         self._stops = built_on_use(self._build_stop_loop)
         self._family = SessionLineage(services)
-        self.checks = SessionChecks(services)
+        self.checks = SessionChecks(services, self.steering.environments)
         self._approvals = GateApprovals(services)
         self._typed: OrderedDict[tuple[SessionKey, str], CommandReply] = OrderedDict()
 
@@ -111,6 +112,7 @@ class Supervisor:
         impostor = self.hosts.impostor(event)
         if impostor is not None:
             return self._refuse_speaker(event, impostor)
+        event = self.steering.environments.at_start(event)
         if isinstance(event, PromptSubmitted | CommandTyped | AgentStopped | SessionEnded):
             during = event.key in self.steering.working() and self._services.transcripts.unanswered(
                 event.key, getattr(event, "transcript", "")
@@ -298,10 +300,12 @@ class Supervisor:
         return NoReply()
 
     def _touched(self, session: Session, event: HostEvent) -> Session:
+        host = running_host(self._services.processes, session)  # the first one, where a second speaks
         return replace(
             session,
             project=event.project or session.project,
-            host_process=event.speaker or session.host_process,
+            host_process=host.pid if host else event.speaker or session.host_process,
+            environment=digest_environment(event.environment) if event.environment else session.environment,
             transcript=getattr(event, "transcript", "") or session.transcript,
             ended=event.reason if isinstance(event, SessionEnded) else "",
             seen_at=self._services.clock.now(),

@@ -15,7 +15,8 @@ from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import GateSettings, Settings
 from sidecar.kernel.turn import ToolAction
-from sidecar.systems.supervision.gate_requests import MAX_ENVIRONMENTS, ChecksError, SessionChecks
+from sidecar.systems.supervision.environments import MAX_ENVIRONMENTS
+from sidecar.systems.supervision.gate_requests import ChecksError, SessionChecks
 from support.cases import KEY, PROJECT, PYTEST, called, session, stopped, turn, with_goal
 from support.fakes import ENVIRONMENT, LIMIT, Fakes, command, prompt
 from support.memory_stores import FixedConfiguration
@@ -194,7 +195,7 @@ async def test_before_the_host_was_heard_nothing_runs_in_a_guessed_environment()
 async def test_only_so_many_environments_are_remembered(room: Room) -> None:
     for number in range(MAX_ENVIRONMENTS):
         key = SessionKey(host="claude-code", id=f"other-{number}")
-        room.checks.met(prompt(key=key))
+        await room.fakes.tell(prompt(key=key))
     assert room.checks.environment(room.fakes.state()) is None
 
 

@@ -15,6 +15,7 @@ from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.cases import KEY
 from support.fakes import Fakes, command, prompt
+from support.memory_stores import NoProcesses
 
 OTHER, MARKED = SessionKey(KEY.host, "s2"), SessionKey(MARKER, "s3")
 TERMINAL, HOST, PIPE, SHELL, IN_SHELL, BECAME, NESTED, NESTED_PIPE = 50, 100, 105, 110, 120, 111, 130, 131
@@ -41,7 +42,7 @@ TABLE = {
 }
 
 
-class Machine:
+class Machine(NoProcesses):
     """Its processes, with a session at work under HOST, one under NESTED and one under EDITOR."""
 
     def __init__(self) -> None:

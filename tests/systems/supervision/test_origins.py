@@ -33,6 +33,7 @@ from sidecar.systems.supervision.policy.orders import (
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.cases import KEY, stopped, with_goal
 from support.fakes import Fakes, command, prompt
+from support.memory_stores import NoProcesses
 from support.table import over_table
 
 OTHER = SessionKey(host=KEY.host, id="s2")
@@ -52,7 +53,7 @@ TABLE = {
 }
 
 
-class Table:
+class Table(NoProcesses):
     """The processes of a machine that was written down."""
 
     def find(self, pid: int) -> Process | None:

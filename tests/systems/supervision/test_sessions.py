@@ -12,8 +12,9 @@ from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.systems.supervision import sessions
+from sidecar.systems.supervision.environments import digest_environment
 from support.cases import KEY, PROJECT, after, said, session, stopped, with_goal
-from support.fakes import Fakes, command, prompt, started
+from support.fakes import ENVIRONMENT, Fakes, command, prompt, started
 from support.memory_stores import FixedConfiguration
 
 OLD, NEW = KEY, SessionKey(host=KEY.host, id="s2")
@@ -40,12 +41,14 @@ async def test_a_new_session_has_no_goal_and_no_state_before_something_happens(f
     await tell(fakes, started(SessionOrigin.STARTUP, host_pid=PID))
     assert fakes.store.load(KEY) is None
     await tell(fakes, prompt(host_pid=PID))
+    now, counts = fakes.clock.now(), digest_environment(ENVIRONMENT)
     assert fakes.state() == Session(
         key=KEY,
         project=PROJECT,
-        active_since=fakes.clock.now(),
+        active_since=now,
         active_from=fakes.clock.awake(),
-        seen_at=fakes.clock.now(),
+        seen_at=now,
+        environment=counts,
     )
 
 

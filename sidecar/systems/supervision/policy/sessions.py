@@ -53,7 +53,8 @@ RUN_ON: Final = {**dict.fromkeys(GO_ON, ""), GoalStatus.JUDGED: "--goal GOAL --c
 """The options with which `supervisor run` goes on with such a goal; no host of it takes a prompt."""
 
 TOUCHED_FIELDS = frozenset(
-    {"active_from", "active_since", "ended", "host_process", "project", "revision", "seen_at", "transcript"}
+    {"active_from", "active_since", "ended", "environment", "host_process", "project", "revision"}
+    | {"seen_at", "transcript"}
 )
 """Fields of a session that events change which void no judging."""
 
