@@ -23,6 +23,7 @@ from sidecar.kernel.session import SessionKey
 from sidecar.platform.dialogue import LineTooLongError, NotLaunchedError, ProcessDialogue, open_dialogue
 from sidecar.platform.files import UnusableFileError, read_whole
 from sidecar.platform.paths import user_paths
+from sidecar.platform.ports import SystemClock
 from sidecar.platform.session_documents import file_stem
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def _unheard_session() -> Iterator[DoctorFinding]:
         known = (folders.state / "sessions" / f"{file_stem(key)}.json").exists()
         if known or newest.stat().st_mtime < folders.runtime.stat().st_mtime:
             return
-        if ClaudeTranscripts.ended(str(newest)):
+        if ClaudeTranscripts(SystemClock().pause).ended(str(newest)):
             yield error_finding(
                 f"Claude Code worked here (session {newest.stem}) and no hook of ours ran",
                 "start claude anew here: hooks are read at its start, and --safe-mode runs none",

@@ -214,14 +214,23 @@ class ClaudeTranscripts:
         self._paths.move_to_end(key)
         if len(self._paths) > SESSIONS:
             self._paths.popitem(last=False)
-        calls = _read_end(path, 0, LOOK_BACK_STEPS[0]).turn(0, 0).calls
+        calls = self._newest(path, LOOK_BACK_STEPS[0]).calls
         others = [call for call in calls if not call.tool.endswith(but)] if but else calls[-1:]
         return any(call.outcome is CallOutcome.PENDING for call in others)
 
-    @staticmethod
-    def ended(path: str) -> float:
+    def ended(self, path: str) -> float:
         """Return when the turn ended, in seconds since the epoch; 0.0 if it goes on or nothing shows it."""
-        return _read_end(path, 0, LOOK_BACK_STEPS[1]).ended_at
+        return self._newest(path, LOOK_BACK_STEPS[1]).ended_at
+
+    def _newest(self, path: str, length: int) -> TranscriptState:
+        """Return what a followed transcript shows, or the last `length` bytes of another one."""
+        follower = self._known.get(path)
+        if follower is not None and regular_file_size(path) - follower.offset <= SMALL:
+            with suppress(OSError), open_transcript(path) as source:
+                if source is not None and follower.follows(source):
+                    follower.advance(source)
+                    return follower.fold
+        return _read_end(path, 0, length)
 
     async def _caught_up(self, stop: AgentStopped, counted_to: int) -> tuple[TranscriptFollower | None, bool]:
         """Read until the reported message is there, and return whether it is."""

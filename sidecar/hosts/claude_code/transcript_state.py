@@ -111,19 +111,27 @@ class TranscriptState:
             case "system" if not line.is_sidechain:
                 self._descend(line)
 
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The turn's tool calls, in order."""
+        return tuple(each.call for each in self._noted())
+
+    def _noted(self) -> list[RecordedCall]:
+        return [call for call in self._calls.values() if call.alive or not self._leaf_alive]
+
     def turn(self, counted_to: int, position: int) -> Turn:
         """Return the turn up to byte `position`, with the tokens of requests from byte `counted_to` on.
 
         A negative `counted_to` means the beginning of the turn.
         """
         counted_to = counted_to if counted_to >= 0 else self._opened_at
-        noted = [call for call in self._calls.values() if call.alive or not self._leaf_alive]
+        noted = self._noted()
         arrived = [(at, name) for at, name in self._arrived if at >= min(counted_to, self._opened_at)]
         since = max((at for at, _ in self._arrived), default=-1)
         return Turn(
             prompts=tuple(self._prompts),
             prompt_id=self._prompt_id,
-            calls=tuple(each.call for each in noted),
+            calls=self.calls,
             last_message=truncate_middle(strip_control_codes(self.last_text), MESSAGE_LIMIT),
             last_message_id=self.last_id,
             arrived=tuple(name for _, name in arrived),
