@@ -17,8 +17,9 @@ from msgspec import Struct
 
 from sidecar import __version__
 from sidecar.cli.options import CLAUDE_CODE
-from sidecar.hosts.claude_code.plugin import SETTINGS_LIMIT, user_folder, user_settings_file
+from sidecar.hosts.claude_code.plugin import user_folder, user_settings_file
 from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.shared import SETTINGS_LIMIT
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.dialogue import LineTooLongError, NotLaunchedError, ProcessDialogue, open_dialogue
 from sidecar.platform.files import UnusableFileError, read_whole

@@ -8,7 +8,7 @@ anything.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -24,9 +24,11 @@ from sidecar.kernel.text import (
     truncate_middle_utf16,
 )
 from sidecar.kernel.turn import Todo, ToolAction
+from sidecar.platform.files import read_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 T = TypeVar("T")
 
@@ -39,6 +41,39 @@ WORKER_MARKER: Final = "SUPERVISOR_WORKER"
 SESSION_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 HOSTILE_NAME_SHOWN: Final = 40
 """Characters of an invalid name that an error message shows."""
+
+
+PLUGIN_IDS: Final = ("supervisor@supervisor", "supervisor-rubric@supervisor")
+"""Claude Code's names for our plugins. The second is optional: it claims the language server for Markdown."""
+PLUGINS: Final = "enabledPlugins"
+STEERING_SETTINGS: Final = ("disableAllHooks", "env", "hooks")
+"""Settings of Claude Code by which our hooks do not run, or with other programs."""
+SETTINGS_LIMIT: Final = 4 << 20
+"""Bytes of a host's settings."""
+
+
+def read_claude_steering(path: Path) -> str:
+    """Return the part of Claude Code's settings that decides whether and with what our hooks run.
+
+    "" for none. Raises OSError, UnusableFileError and msgspec.DecodeError.
+    """
+    text = read_whole(path, SETTINGS_LIMIT, follow=True).strip()
+    settings = msgspec.json.decode(text or b"{}", type=dict[str, Any])
+    part = {name: settings[name] for name in STEERING_SETTINGS if settings.get(name)}
+    plugins = settings.get(PLUGINS)
+    if isinstance(plugins, dict) and (
+        ours := {name: plugins[name] for name in PLUGIN_IDS if name in plugins}
+    ):
+        part[PLUGINS] = ours
+    return msgspec.json.encode(part, order="sorted").decode() if part else ""
+
+
+def read_opencode_steering(path: Path) -> str:
+    """Return the plugins that a configuration file of OpenCode names, "" for none. Raises as above."""
+    from sidecar.platform.formats import parse_jsonc_table  # noqa: PLC0415 - few have one
+
+    listed = parse_jsonc_table(read_whole(path, SETTINGS_LIMIT, follow=True).decode()).get("plugin")
+    return msgspec.json.encode(listed).decode() if listed else ""
 
 
 def checked_session_id(told: str) -> str:

@@ -219,7 +219,8 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     `rule` the id of the rule that decided or was suspicious. `confidence` is the probability, 0 to 1, that
     the work is not finished. `case` is what the judge is shown, `first` its first answer where it is asked
     twice. `today` is the cost of all judging for this user today. `judge` is who judged, `judge_tokens` and
-    `judge_cents` are the cost of judging this stop.
+    `judge_cents` are the cost of judging this stop. `unaccepted` says of an edit, by which the host itself
+    works otherwise, that it waits for the user.
     """
 
     session: Session
@@ -227,6 +228,7 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     settings: Settings
     off: str = ""
     waits: str = ""
+    unaccepted: str = ""
     turn: Turn = Turn()
     project_state: ProjectState = field(default=UNSEEN_PROJECT, name="survey")  # as stored
     arrived: bool = False

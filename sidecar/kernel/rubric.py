@@ -216,6 +216,7 @@ class HeldEdit(Struct, frozen=True, kw_only=True):
 
     `digest` is that of the new text `now`; `before` is the text in force. `project`: whose file it is, "" for
     the user's own. Not `serves`: it does neither, because of its `faults`, and `before` stays in force.
+    `live`: a host reads the file, so that no `before` is in force while it waits.
     """
 
     path: str
@@ -225,5 +226,6 @@ class HeldEdit(Struct, frozen=True, kw_only=True):
     now: str = ""
     waits: bool = True
     project: str = ""
+    live: bool = False
     serves: bool = True
     faults: tuple[str, ...] = ()

@@ -164,6 +164,7 @@ class HeldEdits:
         stamp = stamp_or_empty(path)
         if at_rest is None or path.name.startswith("*") or self._looked.get(key) == stamp:
             return
+        self._looked.pop(key, None)
         before, kind, now = self._files[key], self._kind(path), self._read(path)
         after = settle_edit(before, now, at_rest=at_rest, usable=lambda: self._usable(path, now))
         if after.held and after != before and self._undone(path, before.force):
@@ -189,7 +190,8 @@ class HeldEdits:
             return False
         summary = kind.describe(force, self._read(path))
         try:
-            write_whole(path, kind.restore(read_text(path), force).encode())
+            now = read_text(path) if path.exists() else ""
+            write_whole(path, kind.restore(now, force).encode())
         except (OSError, UnusableFileError, ValueError) as error:
             log.warning("%s could not be restored: %s", path, error)
             return False
@@ -213,6 +215,7 @@ class HeldEdits:
             before=before.force,
             now=now,
             project=before.project,
+            live=self._kind(path).live,
         )
 
     def _put_in_force(self, key: str, text: str) -> None:
@@ -249,8 +252,8 @@ class HeldEdits:
     # --- all files ---
 
     def _kind(self, path: Path) -> SteeringKind:
-        found = self._kinds.get(f"{path.parent.name}/{path.name}")
-        return found or self._kinds.get(path.name, PLAIN)
+        names = (self._keys.get(path, ""), f"{path.parent.name}/{path.name}", path.name, f"*{path.suffix}")
+        return next((self._kinds[name] for name in names if name in self._kinds), PLAIN)
 
     def _key(self, path: Path) -> str:
         """Return the name by which a file is known: a short one for the user's own, else its path."""

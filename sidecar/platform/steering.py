@@ -70,13 +70,17 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def describe_edit(before: str, now: str) -> str:
-    """Describe in one line what differs between two texts of a file, which may be TOML or JSON."""
+def describe_edit(before: str, now: str, *, values: bool = True) -> str:
+    """Describe in one line what differs between two texts of a file, which may be TOML or JSON.
+
+    Not `values`: by the names alone, as some may be secrets.
+    """
     was, would = dict(_values(_parsed(before))), dict(_values(_parsed(now)))
     changed = [name for name in sorted(was.keys() | would.keys()) if was.get(name) != would.get(name)]
     if not changed:
         return "no value changes" if now and before else "removed" if before else "created"
     said = [f"{name}: {was.get(name, 'not set')} -> {would.get(name, 'not set')}" for name in changed]
+    said = said if values else changed
     more = f"; and {len(said) - VALUES_NAMED} more" if said[VALUES_NAMED:] else ""
     return "; ".join(said[:VALUES_NAMED]) + more
 
@@ -120,7 +124,7 @@ class SteeringKind(Struct, frozen=True, kw_only=True):
     it says that there is none. `describe` says in one line what differs between two of them. `faults` are
     lines about what is wrong with the file; where it `must_serve`, one with faults counts only if accepted.
     `restore` makes of the present text and the part in force the text that undoes an edit which would wait:
-    for files whose readers do not ask for the path in force.
+    for files whose readers do not ask for the path in force. `live`: such a reader is a host.
     """
 
     read: Callable[[Path], str] = read_text
@@ -128,6 +132,7 @@ class SteeringKind(Struct, frozen=True, kw_only=True):
     faults: Callable[[Path], Sequence[str]] = no_faults
     must_serve: bool = False
     restore: Callable[[str, str], str] | None = None
+    live: bool = False
 
 
 PLAIN: Final = SteeringKind()

@@ -91,11 +91,14 @@ def held_edit_message(edit: HeldEdit) -> str:
     since = "since the session began" if edit.path == ENVIRONMENT else "while an agent worked"
     said = f"{_shown_path(edit)} was changed {since}"
     summary = clean_line(edit.summary, MAX_SUMMARY_LENGTH)
-    return f"Supervisor: {said} ({summary}). It does not count until you type {ACCEPT_COMMAND}"
+    until = "The goal does not end until it is taken back, or" if edit.live else "It does not count until"
+    return f"Supervisor: {said} ({summary}). {until} you type {ACCEPT_COMMAND}"
 
 
 def saved_file_messages(edit: HeldEdit) -> tuple[str, ...]:
     """Return lines for the user about an edit that does not wait: what changed, and what is wrong with it."""
+    if edit.live:
+        return ()
     path = _shown_path(edit)
     faults = [clean_line(fault, MAX_FAULT_LENGTH) for fault in edit.faults[:MAX_FAULTS_NAMED]]
     if not edit.serves:

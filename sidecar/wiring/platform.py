@@ -46,6 +46,7 @@ from sidecar.platform.steering import PROJECT_CONFIGURATION, FilesInForce, Steer
 from sidecar.platform.switches import SWITCH_FILE, SwitchFile
 from sidecar.rubric.files import rubric_places
 from sidecar.rubric.reader import RubricFiles, rubric_kind
+from sidecar.wiring.hosts import HOST_KINDS, project_host_settings, user_host_settings
 
 if TYPE_CHECKING:
     from sidecar.evidence.code_host import CodeHost
@@ -59,6 +60,7 @@ STEERING_KINDS: Final = {
     PROJECT_CONFIGURATION: SteeringKind(
         describe=describe_gates_edit, faults=lambda path: read_project_gates(str(path.parents[1])).problems
     ),
+    **HOST_KINDS,
     "rubric.md": rubric_kind(),
     "runtime": SteeringKind(restore=lambda _, force: force),
 }
@@ -67,7 +69,7 @@ STEERING_KINDS: Final = {
 
 def build_steering(state: Path, incidents: Incidents | None = None) -> HeldEdits:
     """Build what knows the files that steer. `state`: the user's state folder."""
-    own = {name: state / name for name in (TRUST_FILE, SWITCH_FILE)}
+    own = {name: state / name for name in (TRUST_FILE, SWITCH_FILE)} | user_host_settings(os.environ)
     own |= {"runtime": Paths(state=state, config=state).runtime, "default rubric": _default_rubric()}
     if configuration := user_config_file(os.environ):
         own[configuration.name] = configuration
@@ -82,14 +84,16 @@ def build_steering(state: Path, incidents: Incidents | None = None) -> HeldEdits
 def steering_places(project: str, environment: Environment) -> tuple[Path, ...]:
     """Return where files are that steer in a project, for a session with this environment."""
     named = environment or os.environ
-    return _steering_places(project, named.get("HOME", ""), named.get("XDG_CONFIG_HOME", ""))
+    folders = (named.get(name, "") for name in ("HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR"))
+    return _steering_places(project, *folders)
 
 
 @lru_cache(maxsize=CACHED)
-def _steering_places(project: str, home: str, config: str) -> tuple[Path, ...]:
-    environment = {"HOME": home, "XDG_CONFIG_HOME": config}
+def _steering_places(project: str, home: str, config: str, claude: str) -> tuple[Path, ...]:
+    environment, root = {"HOME": home, "XDG_CONFIG_HOME": config}, Path(project)
     rubrics = [place.path for place in rubric_places(project, environment, _default_rubric())][:-1]
-    return (*rubrics, *([Path(project, PROJECT_CONFIGURATION)] if Path(project).is_absolute() else ()))
+    own = (root / PROJECT_CONFIGURATION, *project_host_settings(root, claude))
+    return (*rubrics, *(own if root.is_absolute() else ()))
 
 
 def build_platform(state: Path, files: FilesInForce | None = None) -> PlatformServices:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from real_hosts.host import Host
-from real_hosts.supervised import AGENT, SUPERVISOR, Supervised, says, supervised
+from real_hosts.supervised import (
+    AGENT,
+    SUPERVISOR,
+    Supervised,
+    reads_shop,
+    runs,
+    says,
+    supervised,
+    writes_shop,
+)
+from real_hosts.terminal import Terminal
 from support.model_script import ReplyRule, reply_with_calls
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
@@ -102,3 +114,50 @@ def test_orders_from_the_agents_shell_are_refused_whatever_its_environment_says(
         assert "it came from below the agent's own process" in said, said
         assert "claude" in said
     assert under.report().off == ""
+
+
+def test_settings_by_which_the_host_runs_no_hooks_or_others_are_put_back_or_hold_the_goal(
+    under: Supervised,
+) -> None:
+    host = under.host
+    users, ours = host.home / ".claude" / "settings.json", host.project / ".claude" / "settings.local.json"
+    ours.parent.mkdir()
+    ours.write_text("{}", encoding="utf-8")
+    off, path = '{"disableAllHooks": true, "theme": "light"}', '{"env": {"PYTHONPATH": "/evil"}}'
+    under.script(
+        runs(f"echo '{off}' > {users}; sleep 3"),
+        says("All tests pass. Done."),
+        reads_shop(host),
+        writes_shop(host),
+        runs(f"echo '{path}' > {ours}"),
+        says("Now they pass."),
+        runs(f"echo '{off}' > {ours}; sleep 2"),
+        says("All is well."),
+    )
+    with host.terminal("--permission-mode", "bypassPermissions") as terminal:
+        terminal.submit("/supervisor:goal all tests pass")
+        terminal.wait_for("Supervisor: goal unverified", timeout=240)
+        told = " ".join(terminal.history.split())
+        assert "sent back 1/16" in told
+        assert "settings.json was changed while an agent worked (disableAllHooks" in told
+        assert "(env.PYTHONPATH); take it back, or type /supervisor:accept" in told
+        settings = json.loads(users.read_text(encoding="utf-8"))
+        assert settings["theme"] == "light"
+        assert "disableAllHooks" not in settings
+        assert settings["enabledPlugins"] == {"supervisor@supervisor": True}
+        ours.write_text("{}", encoding="utf-8")
+        terminal.submit("/supervisor:goal the docs build")
+        terminal.wait_for("All is well")
+        deaf = doing(under, "waiting", terminal)
+        assert "the host reported no stop" in deaf
+
+
+def doing(under: Supervised, state: str, terminal: Terminal) -> str:
+    """Ask until the session does this; return what is said of it."""
+    for _ in range(40):
+        activity = under.report().activity
+        if activity and activity.state == state:
+            return activity.detail
+        with suppress(TimeoutError):
+            terminal.wait_for("nothing shows it", timeout=1)
+    raise AssertionError(under.report().text)

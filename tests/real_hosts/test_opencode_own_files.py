@@ -13,7 +13,16 @@ import pytest
 
 from real_hosts.install import missing
 from real_hosts.opencode_host import OpenCode
-from real_hosts.opencode_supervised import SUPERVISOR, Supervised, agent, says, supervised
+from real_hosts.opencode_supervised import (
+    SUPERVISOR,
+    Supervised,
+    agent,
+    reads_shop,
+    runs,
+    says,
+    supervised,
+    writes_shop,
+)
 from sidecar.platform.installation import plugin_root
 from support.model_script import ReplyRule, reply_with_calls
 from support.model_server import ScriptedModel
@@ -71,6 +80,21 @@ def test_orders_from_the_agents_shell_are_refused_whatever_its_environment_says(
     for said in told:
         assert "it came from below the agent's own process" in said, said
     assert under.report().off == ""
+
+
+def test_a_plugin_that_the_agent_puts_beside_ours_is_told_and_holds_the_goal(under: Supervised) -> None:
+    evil = "export const Evil = async () => ({})"
+    under.script(
+        reads_shop(under.host),
+        writes_shop(under.host),
+        runs(f"mkdir -p .opencode/plugin; echo '{evil}' > .opencode/plugin/evil.js"),
+        says("All tests pass. Done."),
+    )
+    done = under.command("goal", "all tests pass", "--auto")
+    said = done.stdout + done.stderr
+    assert "Supervisor: goal unverified, please look" in said
+    assert "evil.js was changed while an agent worked" in said
+    assert under.report().status == "unverified"
 
 
 def shell(command: str) -> ReplyToolCall:

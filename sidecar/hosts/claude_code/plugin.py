@@ -25,6 +25,7 @@ import msgspec
 from msgspec import Struct
 
 from sidecar import __version__
+from sidecar.hosts.shared import PLUGIN_IDS, PLUGINS, SETTINGS_LIMIT, STEERING_SETTINGS
 from sidecar.platform import processes
 from sidecar.platform.files import OWNER_FILE, UnusableFileError, read_whole, write_whole
 from sidecar.platform.installation import HostError, altered_plugin_files, plugin_root
@@ -34,9 +35,6 @@ if TYPE_CHECKING:
 
     from sidecar.platform.paths import Paths
 
-
-SETTINGS_LIMIT: Final = 4 << 20
-"""Bytes of the user's settings."""
 
 Settings = dict[str, msgspec.Raw]
 
@@ -111,6 +109,17 @@ def change_settings(path: Path, change: Callable[[bytes], bytes], moves: Iterabl
         path.chmod(mode)
     except (OSError, UnusableFileError, msgspec.DecodeError) as error:
         raise HostError(f"{path} was left as it is: {error}", *moves) from None
+
+
+def restore_steering_settings(text: str, part: str) -> str:
+    """Return settings with this part as it was, and the rest as it is. Raises msgspec.DecodeError."""
+    settings, kept = decode_settings(text.encode()), msgspec.json.decode(part or "{}", type=dict)
+    plugins = msgspec.json.decode(settings.get(PLUGINS, b"{}"), type=dict)
+    others = {name: on for name, on in plugins.items() if name not in PLUGIN_IDS}
+    for name in STEERING_SETTINGS:
+        put_or_drop(settings, name, kept.get(name))
+    put_or_drop(settings, PLUGINS, others | kept.get(PLUGINS, {}))
+    return encode_settings(settings, text.encode()).decode()
 
 
 def deny_rules(folders: Paths, runtime: Path | None) -> tuple[str, ...]:
@@ -217,9 +226,7 @@ def _without_ours(command: str) -> str:
 
 
 MARKETPLACE: Final = "supervisor"
-PLUGIN_ID: Final = "supervisor@supervisor"
-RUBRIC_PLUGIN_ID: Final = "supervisor-rubric@supervisor"
-"""The second plugin, which is optional: it claims the language server for Markdown files."""
+PLUGIN_ID, RUBRIC_PLUGIN_ID = PLUGIN_IDS
 HOST_LIMIT_S: Final = 120.0
 """Longest wait for one command of the host, in seconds; all it needs is on this machine."""
 OUTPUT_LIMIT: Final = 1 << 20

@@ -42,6 +42,7 @@ GONE_MESSAGE: Final = (
     "Supervisor: there is no state of this session's earlier turns. If you had set a goal or switched "
     "something, its files were removed. Type it again: /supervisor:goal"
 )
+TAKE_BACK: Final = f"take it back, or type {ACCEPT_COMMAND}"
 MAX_REMEMBERED: Final = 200
 """Maximum number of sessions at work, of sessions that are told, and of edits that were shown."""
 MAX_SESSIONS_RECALLED: Final = 100
@@ -161,7 +162,9 @@ class SteeringWatch:
 
     def folders(self) -> frozenset[Path]:
         """Return the folders of the files that matter to any session."""
-        return frozenset(path.parent for session in self._met.values() for path in session.paths)
+        met = self._met.values()
+        roots = {Path(session.project) for session in met}  # too large, and written too often
+        return frozenset(path.parent for session in met for path in session.paths) - roots
 
     def paths(self, key: SessionKey) -> tuple[str, ...]:
         """Return the files that matter to a session."""
@@ -186,6 +189,13 @@ class SteeringWatch:
         for key, work in list(self._working.items()):
             if work.speaker > 0 and find(work.speaker) is None and find(1) is not None:
                 del self._working[key]
+
+    def unaccepted(self, project: str) -> str:
+        """Say which edit waits by which a host itself works otherwise, "" for none."""
+        self.settle()
+        waits = (edit for edit in self._services.steering.held(project) if edit.live)
+        said = (f"{edit.path} was changed ({edit.summary}); {TAKE_BACK}" for edit in waits)
+        return next(said, "")
 
     def spoken(self, event: HostEvent) -> None:
         """Handle a person's prompt: the user is told what waits."""

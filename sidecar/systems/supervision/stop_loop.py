@@ -120,6 +120,7 @@ class StopLoop:
             settings=settings,
             off=services.switches.off(stop.project),
             waits=self._others.question(stop.key),
+            unaccepted=self._rubrics.unaccepted(stop.project),
             today=services.spending.today(),
         )
         begun, first = services.clock.now(), inquiry

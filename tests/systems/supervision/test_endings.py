@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.kernel.effects import Inquiry, Rest, RestReason
 from sidecar.kernel.goal import GoalStatus
@@ -50,6 +51,17 @@ def test_an_ending_without_an_active_goal_moves_nothing_and_rings_nothing(
     after, ruling = end_goal(inquiry(of), status, "because")
     assert after.session == of
     assert ruling == Rest(reason=RestReason(status.value), detail="because")
+
+
+@pytest.mark.parametrize("status", [GoalStatus.ACHIEVED, GoalStatus.JUDGED])
+def test_a_goal_is_not_reached_while_an_edit_of_the_hosts_settings_waits(status: GoalStatus) -> None:
+    waits = ".claude/settings.json was changed (disableAllHooks: not set -> true)"
+    after, ruling = end_goal(replace(inquiry(with_goal()), unaccepted=waits), status, "`make` passes")
+    assert after.session.goal is not None
+    assert after.session.goal.status is GoalStatus.UNVERIFIED
+    assert isinstance(ruling, Rest)
+    assert ruling.reason is RestReason.UNVERIFIED
+    assert f"`make` passes\nStill missing: {waits}\n" in ruling.note
 
 
 def test_a_long_reason_is_cut_for_the_state_and_for_the_person() -> None:

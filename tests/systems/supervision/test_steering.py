@@ -59,7 +59,7 @@ class Scene:
 
     def restart(self) -> None:
         """Begin a new sidecar."""
-        self.steering = build_steering(self.state)
+        self.steering = build_steering(self.state, self.fakes.services.incidents)
         self.fakes.services = with_other(
             self.fakes.services, steering=self.steering, rubrics=build_rubrics(self.steering)
         )
@@ -574,3 +574,81 @@ def test_in_200_days_nothing_of_a_person_waits_longer_than_a_stop_and_nothing_is
     assert days.at_rest > 100
     assert sum("/supervisor:accept" in line for line in days.told) > 100
     assert max(days.told.values()) == 1
+
+
+# --- settings by which a host itself works otherwise ---
+
+PLUGIN = "export const Evil = async () => ({})\n"
+ALIVE = {
+    "no hooks": (".claude/settings.json", '{"disableAllHooks": true}', "disableAllHooks"),
+    "no hooks here": (".claude/settings.local.json", '{"disableAllHooks": true}', "disableAllHooks"),
+    "another PATH": (".claude/settings.json", '{"env": {"PATH": "evil"}}', "env.PATH"),
+    "a hook": (".claude/settings.json", '{"hooks": {"Stop": [1]}}', "hooks.Stop"),
+    "our plugin off": (
+        ".claude/settings.json",
+        '{"enabledPlugins": {"supervisor@supervisor": false}}',
+        "enabledPlugins.supervisor@supervisor",
+    ),
+    "a plugin of OpenCode": (".opencode/plugin/evil.js", PLUGIN, "its text"),
+    "another folder": (".opencode/plugins/evil.ts", PLUGIN, "its text"),
+    "a named plugin": ("opencode.json", '{"plugin": ["./evil.js"]}', ""),
+    "with comments": (".opencode/opencode.jsonc", '{"plugin": ["./evil.js"],} // x', ""),
+}
+
+
+@pytest.mark.parametrize("name", ALIVE)
+def test_a_projects_settings_of_a_host_stay_and_hold_the_goal_until_taken_back_or_accepted(
+    scene: Scene, name: str
+) -> None:
+    place, text, changed = ALIVE[name]
+    path, project = scene.project / place, str(scene.project)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scene.stop()
+    scene.speak()
+    path.write_text(text)
+    told = scene.stop()
+    assert f"{place} was changed while an agent worked ({changed}" in told
+    assert "The goal does not end until it is taken back, or you type /supervisor:accept" in told
+    assert path.read_text() == text
+    assert changed in scene.watch.unaccepted(project)
+    path.unlink()
+    assert scene.watch.unaccepted(project) == ""
+    scene.speak()
+    path.write_text(text)
+    scene.stop()
+    scene.accept()
+    assert scene.watch.unaccepted(project) == ""
+
+
+def test_the_users_settings_of_claude_code_are_put_back_and_what_the_host_writes_stays(scene: Scene) -> None:
+    path = Path.home() / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text('{"env": {"A": "1"}, "enabledPlugins": {"supervisor@supervisor": true}}')
+    scene.speak()
+    path.write_text('{"disableAllHooks": true, "env": {"PATH": "evil"}, "theme": "light"}')
+    assert "settings.json was changed while an agent worked (disableAllHooks; enabledPlugins" in scene.stop()
+    now = {"env": {"A": "1"}, "theme": "light", "enabledPlugins": {"supervisor@supervisor": True}}
+    assert json.loads(path.read_text()) == now
+    scene.speak()
+    path.unlink()
+    assert "It is restored" in scene.stop()
+    assert json.loads(path.read_text()) == {name: now[name] for name in ("env", "enabledPlugins")}
+
+
+def test_what_hosts_write_for_a_person_and_what_a_person_changes_at_rest_is_told_to_nobody(
+    scene: Scene,
+) -> None:
+    users, ours = Path.home() / ".claude" / "settings.json", scene.project / ".claude" / "settings.local.json"
+    for path in (users, ours):
+        path.parent.mkdir()
+    scene.speak()
+    users.write_text('{"theme": "light", "enabledPlugins": {"other@market": true}}')
+    ours.write_text('{"permissions": {"allow": ["Bash(make:*)"]}, "enabledMcpjsonServers": ["a"]}')
+    assert scene.stop() == ""
+    users.write_text('{"env": {"A": "1"}}')
+    ours.write_text('{"hooks": {"Stop": []}}')
+    (scene.project / ".opencode" / "plugin").mkdir(parents=True)
+    (scene.project / ".opencode" / "plugin" / "mine.js").write_text("")
+    scene.speak()
+    assert scene.stop() == ""
+    assert scene.watch.unaccepted(str(scene.project)) == ""

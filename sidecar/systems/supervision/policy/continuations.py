@@ -220,7 +220,12 @@ def tell_unenforced(inquiry: Inquiry, rest: Rest) -> tuple[Inquiry, Rest]:
 
 
 def end_goal(inquiry: Inquiry, status: GoalStatus, why: str, *, missing: str = "") -> tuple[Inquiry, Ruling]:
-    """Give the goal a terminal status and let the agent rest."""
+    """Give the goal a terminal status and let the agent rest.
+
+    It is not reached while an edit waits by which the host itself works otherwise.
+    """
+    if inquiry.unaccepted and status in (GoalStatus.ACHIEVED, GoalStatus.JUDGED):
+        status, missing = GoalStatus.UNVERIFIED, inquiry.unaccepted
     reason, words = GOAL_ENDINGS[status]
     goal = active_goal(inquiry.session)
     if goal is None:
