@@ -19,7 +19,6 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 from sidecar.platform.configuration import user_config_folder
 from sidecar.platform.installation import plugin_root
-from sidecar.platform.paths import user_paths
 from sidecar.rubric.files import RejectedRubricError, create_rubric_file
 from sidecar.rubric.policy import (
     EDIT_HINT,
@@ -29,7 +28,6 @@ from sidecar.rubric.policy import (
     summarize_rubric_changes,
 )
 from sidecar.rubric.reader import RubricFiles, parse_rubric, read_rubric_text
-from sidecar.wiring.platform import build_steering
 
 PROJECT, USER = "project", "user"
 EXISTS_MESSAGE: Final = """ is there already, and stays as it is.
@@ -52,21 +50,11 @@ rubric.add_command(check)
 @click.option("--json", "as_json", is_flag=True, help="Print the rubric in force as JSON for a script.")
 def show(folder: str, *, as_json: bool) -> None:
     """Which file is in force for FOLDER (else the current folder) and why, and what is held."""
-    kept = build_steering(user_paths().state)
-    counts = RubricFiles(_default_path(), os.environ, kept).load(folder, os.environ)
+    counts = RubricFiles(_default_path(), os.environ, CommandLineFiles()).load(folder, os.environ)
     if as_json:
         echo_json(counts)
-        return
-    echo("\n".join(escape_unprintable_lines("\n".join(describe_rubric(counts, folder)))))
-    saved = RubricFiles(_default_path(), os.environ).load(folder, os.environ)
-    same = (saved.origin, saved.criteria, saved.legitimate) == (
-        counts.origin,
-        counts.criteria,
-        counts.legitimate,
-    )
-    if counts.held is None and not same:
-        origin = escape_unprintable(saved.origin)
-        echo(f"In force from the next stop, unless it was changed while an agent worked: {origin}")
+    else:
+        echo("\n".join(escape_unprintable_lines("\n".join(describe_rubric(counts, folder)))))
 
 
 @rubric.command(short_help="Compare a rubric with the default.")

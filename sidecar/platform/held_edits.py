@@ -10,10 +10,10 @@ state file that says something else is written again and reported.
 
 from __future__ import annotations
 
-import fnmatch
 import logging
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
@@ -161,23 +161,29 @@ class HeldEdits:
     def _look(self, key: str) -> None:
         """Settle whether what changed in a file counts."""
         path, at_rest = self._file(key), self._at_rest
-        stamp = stamp_or_empty(path)
-        if at_rest is None or path.name.startswith("*") or self._looked.get(key) == stamp:
+        if at_rest is None or path.name.startswith("*") or not self._is_new(key, stamp_or_empty(path)):
             return
         self._looked.pop(key, None)
         before, kind, now = self._files[key], self._kind(path), self._read(path)
         after = settle_edit(before, now, at_rest=at_rest, usable=lambda: self._usable(path, now))
         if after.held and after != before and self._undone(path, before.force):
+            self._looked.pop(key, None)
             return
         self._set(key, after)
-        if not stamp or time.time_ns() - stamp[1] > FRESH_NS:
-            self._looked[key] = stamp
         if (after.seen, after.force) == ("", before.force):
             self._news.pop(key, None)  # it is as it was, or was taken back
         elif after != before:
             faults = () if after.held or not now else tuple(kind.faults(path))
             edit = self._edit(path, before, now)
             self._news[key] = replace(edit, waits=after.held, serves=not after.seen, faults=faults)
+
+    def _is_new(self, key: str, stamp: tuple[int, ...]) -> bool:
+        """Return whether a file or folder may have changed since it was looked at last."""
+        if self._looked.get(key) == stamp:
+            return False
+        if not stamp or time.time_ns() - stamp[1] > FRESH_NS:
+            self._looked[key] = stamp
+        return True
 
     def _usable(self, path: Path, text: str) -> bool:
         kind = self._kind(path)
@@ -259,7 +265,9 @@ class HeldEdits:
         """Return the name by which a file is known: a short one for the user's own, else its path."""
         if path not in self._keys:
             pattern = self._keys.get(path.with_name(f"*{path.suffix}"))
-            self._keys[path] = f"{pattern.rpartition('/')[0]}/{path.name}" if pattern else str(path)
+            key = f"{pattern.rpartition('/')[0]}/{path.name}" if pattern else str(path)
+            self._keys[path] = key.encode(errors="backslashreplace").decode()
+            self._paths[self._keys[path]] = path
         return self._keys[path]
 
     def _file(self, key: str) -> Path:
@@ -273,31 +281,32 @@ class HeldEdits:
         """Remember files that are seen for the first time: what they say now counts."""
         for path in paths:
             key = self._key(path)
-            if key not in self._files and key.isprintable():
-                if path.name.startswith("*"):
-                    self._set(key, Kept(project=project))
-                    self._meet([path.with_name(one) for one in _list_files(path)], project)
-                else:
-                    text = self._read(path)
-                    usable = self._usable(path, text)
-                    self._set(
-                        key,
-                        Kept(text if usable else "", "" if usable else text_digest(text), project=project),
-                    )
+            if key in self._files:
+                continue
+            if path.name.startswith("*"):
+                self._set(key, Kept(project=project))
+                self._meet(_list_files(path), project)
+            else:
+                text = self._read(path)
+                usable = self._usable(path, text)
+                seen = "" if usable else text_digest(text)
+                self._set(key, Kept(text if usable else "", seen, project=project))
         self._make_room()
         self._save()
 
     def _meet_new_files(self, pattern: str) -> None:
         """Remember the files that were made in a known folder: none of them was there before."""
         path = self._file(pattern)
-        stamp = stamp_or_empty(path.parent)
-        if self._looked.get(pattern) != stamp:
-            self._looked[pattern] = stamp
-            for key in (self._key(path.with_name(name)) for name in _list_files(path)):
+        if self._is_new(pattern, stamp_or_empty(path.parent)):
+            for key in map(self._key, _list_files(path)):
                 self._set(key, self._files.get(key) or Kept(project=self._files[pattern].project))
 
     def _make_room(self) -> None:
-        old = [key for key, kept in self._files.items() if kept.project and not kept.held]
+        old = [
+            key
+            for key, kept in self._files.items()
+            if kept.project and not (kept.held and Path(kept.project).exists())
+        ]
         for key in old[: max(0, len(self._files) - MAX_FILES)]:
             del self._files[key]
             self._looked.pop(key, None)
@@ -342,9 +351,9 @@ class HeldEdits:
             self._stamp = stamp_or_empty(self._path)
 
 
-def _list_files(pattern: Path) -> list[str]:
-    """Return the names of the files that a pattern names."""
+def _list_files(pattern: Path) -> list[Path]:
+    """Return the files that a pattern names."""
     try:
-        return sorted(fnmatch.filter((file.name for file in pattern.parent.iterdir()), pattern.name))
+        return sorted(file for file in pattern.parent.iterdir() if fnmatch(file.name, pattern.name))
     except OSError:
         return []

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct, field
 
 from sidecar.platform.state import BrokenStateError, read_state
-from sidecar.platform.steering import TEXT_LIMIT, Kept
+from sidecar.platform.steering import PROJECT_CONFIGURATION, TEXT_LIMIT, Kept
 
 STEERING, RUBRICS = "steering", "rubrics"
-CONFIGURATION: Final = "/.supervisor/config.toml"
 PACKAGED: Final = "/rubric/rubric.md"
 """The end of the path of the default rubric, which an update may have changed."""
 
@@ -45,16 +44,15 @@ class _OlderDocument(Struct, frozen=True, kw_only=True):
 def read_older_edits(state: Path, key: Callable[[Path], str]) -> dict[str, Kept]:
     """Return what is known of each file by its key. Of several states of one, a held one wins."""
     found: dict[str, Kept] = {}
-    for folder, read in ((STEERING, _file_states), (RUBRICS, _rubric_states)):
-        for path in sorted((state / folder).glob("*.json")):
-            try:
-                document = read_state(path, _OlderDocument, 6 * TEXT_LIMIT)
-            except (BrokenStateError, OSError) as error:
-                log.warning("%s cannot be read: %s", path, error)
-                continue
-            for file, kept in read(document.project, document.state, key) if document.state else ():
-                if file not in found or not found[file].held:
-                    found[file] = kept
+    for path in sorted([*state.glob(f"{STEERING}/*.json"), *state.glob(f"{RUBRICS}/*.json")]):
+        try:
+            document = read_state(path, _OlderDocument, 6 * TEXT_LIMIT)
+        except (BrokenStateError, OSError) as error:
+            log.warning("%s cannot be read: %s", path, error)
+            continue
+        for name, kept in _known_files(document, key):
+            if name not in found or not found[name].held:
+                found[name] = kept
     return found
 
 
@@ -67,22 +65,15 @@ def remove_older_edits(state: Path) -> None:
             folder.rmdir()
 
 
-def _file_states(subject: str, state: _State, key: Callable[[Path], str]) -> list[tuple[str, Kept]]:
-    path = Path(subject)
-    name = path.name if path.parent.name == STEERING else key(Path(state.force.origin))
-    project = subject.removesuffix(CONFIGURATION) if subject.endswith(CONFIGURATION) else ""
-    return [(name, Kept(state.force.text, held=state.held is not None, project=project))]
-
-
-def _rubric_states(project: str, state: _State, key: Callable[[Path], str]) -> list[tuple[str, Kept]]:
-    """Return those of the rubric in force, and of one that the held edit made."""
-    force, held = state.force, state.held
-    own, made = (Path(text.origin).is_relative_to(project) if text else False for text in (force, held))
-    found = []
+def _known_files(document: _OlderDocument, key: Callable[[Path], str]) -> Iterator[tuple[str, Kept]]:
+    """Yield the file in force, and another one that a held edit made."""
+    if document.state is None:
+        return
+    subject, force, held = Path(document.project), document.state.force, document.state.held
+    project = document.project.removesuffix(f"/{PROJECT_CONFIGURATION}")
+    homes = [project if one and one.origin.startswith(f"{project}/") else "" for one in (force, held)]
+    name = subject.name if subject.parent.name == STEERING else key(Path(force.origin))
     if not force.origin.endswith(PACKAGED):
-        found.append(
-            (key(Path(force.origin)), Kept(force.text, held=held is not None, project=project if own else ""))
-        )
-    if held is not None and held.origin != force.origin and (made or not own):
-        found.append((key(Path(held.origin)), Kept("", held=True, project=project if made else "")))
-    return found
+        yield name, Kept(force.text, held=held is not None, project=homes[0])
+    if held is not None and held.origin != force.origin and (homes[1] or not homes[0]):
+        yield key(Path(held.origin)), Kept("", held=True, project=homes[1])

@@ -315,5 +315,5 @@ def test_what_earlier_versions_kept_is_carried_over_once(house: House) -> None:
     assert (house.in_force(house.own), house.in_force(made), house.in_force(removed)) == (OLD, None, OLD)
     assert house.in_force(house.file) == NEW, "nobody was at work, and nothing was held"
     assert len(house.edits.held(str(house.project))) == 2
-    assert [edit.path for edit in house.edits.held(str(removed.parent))][1:] == [str(removed)]
+    assert str(removed) in [edit.path for edit in house.edits.held(str(removed.parent))]
     assert not any(folder.exists() for folder in states)

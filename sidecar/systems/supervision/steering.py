@@ -227,16 +227,16 @@ class SteeringWatch:
         if self._gap is MemoryGap.FORCE and (session is None or session.active_since is not None):
             self.owe(key, [FORCE_MESSAGE])
 
-    def rest(self, stop: AgentStopped, *, read: bool) -> str:
+    def rest(self, stop: AgentStopped, *, read: bool, goes_on: bool = False) -> str:
         """Note that an agent rests, and return what is queued for its user. `read`: the stop is no fake.
 
-        What changed while it was judged may be its work. A stop that was not read, or that came while a tool
-        call ran, may be made up: the agent stays at work, and the lines are returned again at the next stop,
-        until the user speaks.
+        What changed while it was judged may be its work. `goes_on`: it goes on at once. A stop that was not
+        read, or that came while a tool call ran, may be made up: the agent stays at work, and the lines are
+        returned again at the next stop, until the user speaks.
         """
         self.settle()
         genuine = read and not stop.during_call
-        if genuine:
+        if genuine and not goes_on:
             self._working.pop(stop.key, None)
         self._services.log.tell_losses(stop.key)
         self.owe(stop.key, self._services.incidents.take(stop.key))

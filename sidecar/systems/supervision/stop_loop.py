@@ -151,7 +151,7 @@ class StopLoop:
                 self._with_news(inquiry, self._save(progress.first.session, inquiry, ruled)), mask
             )
             self._keeper.keep(progress.first, progress.facts, inquiry, ruled)
-        if isinstance(ruling, Continue) or ruling.reason is RestReason.BACKGROUND:
+        if _agent_goes_on(ruling):
             self._rubrics.set_to_work(stop, human=False)
         self._write(inquiry, ruling, begun)
         return ruling
@@ -343,7 +343,8 @@ class StopLoop:
     def _with_news(self, inquiry: Inquiry, ruling: Ruling) -> Ruling:
         """Add what is queued for the user to the ruling."""
         ordered = isinstance(ruling, Rest) and ruling.reason in ORDERED_REASONS
-        news = self._rubrics.rest(inquiry.stop, read=ordered or inquiry.turn != Turn())
+        read = ordered or inquiry.turn != Turn()
+        news = self._rubrics.rest(inquiry.stop, read=read, goes_on=_agent_goes_on(ruling))
         ran = (run.gate for run in inquiry.runs if run.outcome in (Outcome.PASSED, Outcome.FAILED))
         lent = describe_lent_gates(tuple(ran))
         place = inquiry.project_state.place
@@ -405,6 +406,10 @@ class StopLoop:
             seconds=round(now - begun, 3),
         )
         note_event(services.log, services.clock, SUPERVISION, judged, stop.key, stop.project)
+
+
+def _agent_goes_on(ruling: Ruling) -> bool:
+    return isinstance(ruling, Continue) or ruling.reason is RestReason.BACKGROUND
 
 
 def _gate_line(run: GateRun) -> str:
