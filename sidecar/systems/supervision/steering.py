@@ -212,7 +212,6 @@ class SteeringWatch:
             self._tell_of_gap(stop.key)
         if work is None:  # the host does not report when its agent goes to work
             remember_newest(self._unsure, stop.key, self._services.clock.now(), MAX_REMEMBERED)
-        self.settle()
         self._owe_held(stop.key, stop.project)
         return self._services.rubrics.load(stop.project, stop.environment)
 

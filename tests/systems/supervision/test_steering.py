@@ -114,10 +114,13 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
 
 
 def test_an_edit_at_rest_counts_and_is_told_once(scene: Scene) -> None:
+    scene.speak(OTHER, scene.folder / "other")
+    scene.stop(OTHER, scene.folder / "other")
     scene.file.write_text(NEW)
     scene.rubric.write_text(NEW_RUBRIC)
     scene.speak()
     assert (scene.attempts, scene.antipattern) == (100, "NEW")
+    assert scene.saved(OTHER).count("\n") == 0, "only the user's own file is told elsewhere"
     assert sorted(scene.stop().splitlines()) == [
         f"Supervisor: .supervisor/rubric.md was changed ({CHANGE}). It counts from the next stop",
         f"Supervisor: {scene.file} was changed (max_attempts: 5 -> 100). It counts from the next stop",
