@@ -774,7 +774,8 @@ export const Supervisor = async ({ client: host, directory, worktree }) => {
         return void (sets() && own.goals.set(sessionID, message.id))
       const told = parts.map(({ type, synthetic, ignored }) => ({ type, synthetic, ignored }))
       const event = { type: "prompt", message: message.id, agent: message.agent, parts: told }
-      await tell(place, sessionID, event, PROMPT).catch(() => {})
+      const { notice } = (await tell(place, sessionID, event, PROMPT).catch(() => {})) ?? {}
+      if (notice) say(place, notice, "warning")
     },
     "command.execute.before": async ({ command, sessionID, arguments: given }, { parts }) => {
       if (!place.commands.has(command) || own.taken.has(parts)) return

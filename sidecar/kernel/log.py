@@ -62,6 +62,12 @@ class SessionNoted(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="s
     detail: str = ""
 
 
+class WorkEnded(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="work-ended"):
+    """No agent of this user works any more. `since`: when the first of them went to work."""
+
+    since: float
+
+
 class JudgingPaid(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="judging-paid"):
     """Judging was paid for. `cents` is None where a call had no known price."""
 
@@ -250,6 +256,7 @@ EventData = (
     StopJudged
     | OrderGiven
     | SessionNoted
+    | WorkEnded
     | JudgingPaid
     | WorkerRan
     | SkillEnded

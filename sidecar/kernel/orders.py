@@ -166,10 +166,11 @@ class Giver(StrEnum):
 
 
 class Origin(Struct, frozen=True):
-    """Who gave an order, and in a few words by which processes."""
+    """Who gave an order, in a few words by which processes, and when (", at 14:03")."""
 
     giver: Giver
     seen: str
+    when: str = ""
 
 
 # --- The text of a goal -------------------------------------------------------------------------------------

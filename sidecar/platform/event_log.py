@@ -19,7 +19,6 @@ import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from urllib.parse import quote
@@ -82,7 +81,9 @@ BESIDE: Final = ("-wal", "-shm")
 """What SQLite writes beside a log."""
 SCHEMA_COOKIE: Final = "PRAGMA schema_version"
 """Gives a number that is another one after each change of the schema."""
-OBJECTS: Final = "SELECT name, sql FROM sqlite_master"
+OBJECTS: Final = "SELECT sql FROM sqlite_master WHERE sql != 'CREATE TABLE sqlite_sequence(name,seq)'"
+OWN_OBJECTS: Final = {(one.strip(),) for one in SCHEMA.split(";") if "CREATE" in one}
+"""What makes the tables and indexes of a log, as SQLite keeps it."""
 WRITTEN: Final = "SELECT at, data FROM events WHERE position = ?"
 COLUMNS: Final = "position, at, host, session, project, system, kind, origin, data"
 NO_AUDIT: Final = f"kind != '{AUDIT_KIND}'"
@@ -168,14 +169,7 @@ class EventLogFile:
         host, session = (event.session.host, event.session.id) if event.session else ("", "")
         texts = map(_encodable, (host, session, event.project, event.system, event.kind, event.origin))
         row = (event.at, *texts, _pack(event.data))
-        try:
-            position = self._carry_out(lambda connection: _insert(connection, row), create=True)
-        except OSError as error:
-            if self._incidents is not None:
-                self._incidents.report(
-                    f"Supervisor: nothing can be written to its log ({error}). {LOOK_HERE}"
-                )
-            raise
+        position = self._carry_out(lambda connection: _insert(connection, row), create=True)
         if not position:
             raise OSError(errno.EIO, "the log gave no position", str(self._path))
         with self._lock:
@@ -264,6 +258,9 @@ class EventLogFile:
                 unusable = error
             except sqlite3.Error as error:
                 if not _is_damage(error):
+                    if create and self._incidents is not None:
+                        said = f"nothing can be written to its log ({error})"
+                        self._incidents.report(f"Supervisor: {said}. {LOOK_HERE}")
                     raise OSError(
                         errno.EIO, f"the log could not be used ({error})", str(self._path)
                     ) from error
@@ -400,18 +397,10 @@ class EventLogFile:
 # --- what is in it ------------------------------------------------------------------------------------------
 
 
-@cache
-def _own_objects() -> frozenset[tuple[str, str]]:
-    """The tables and indexes that a log has."""
-    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(SCHEMA)
-        return frozenset(connection.execute(OBJECTS))
-
-
 def _check_schema(connection: _Connection) -> None:
     """Raise BrokenStateError where the schema changed since it was looked at, and is not ours any more."""
     found = connection.execute(SCHEMA_COOKIE).fetchone()[0]
-    if found != connection.schema and frozenset(connection.execute(OBJECTS)) != _own_objects():
+    if found != connection.schema and set(connection.execute(OBJECTS)) != OWN_OBJECTS:
         raise BrokenStateError(FileFault.EDITED, "its tables, indexes and triggers are not as they were made")
     connection.schema = found
 

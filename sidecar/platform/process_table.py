@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -39,12 +39,12 @@ class ProcessTable:
             state, parent, _, leader, terminal, *rest = line[line.rindex(")") + 2 :].split()
             if state in GONE:
                 return None
-            started = _boot_time(self._table) + int(rest[14]) / os.sysconf("SC_CLK_TCK")
+            booted = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
             return Process(
                 pid=pid,
                 parent=int(parent),
                 name=name,
-                started=started,
+                started=booted + int(rest[14]) / os.sysconf("SC_CLK_TCK"),
                 leader=int(leader),
                 terminal=int(terminal) != 0,
             )
@@ -57,13 +57,6 @@ class ProcessTable:
             pairs = (one.partition("=") for one in said.split("\0"))
             return {name: value for name, _, value in pairs if name}
         return {}
-
-
-@cache
-def _boot_time(table: Path) -> float:
-    """Seconds since the epoch at which the system started."""
-    lines = (table / "stat").read_text(encoding="utf-8").splitlines()
-    return next(float(line.split()[1]) for line in lines if line.startswith("btime "))
 
 
 class HostTerminal:

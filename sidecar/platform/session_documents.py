@@ -51,9 +51,6 @@ REFUSED_KEY_SHOWN: Final = 40
 """Maximum characters of a refused name that its message repeats."""
 MAX_WRITTEN: Final = 100
 """Documents, those written last, that can be restored."""
-CHAIN_LOST: Final = (
-    f"what shows who wrote it was removed or damaged, and not by Supervisor. It holds as it is. {LOOK}"
-)
 README: Final = """\
 This folder belongs to Supervisor (`supervisor status` says more): one state and one journal per session.
 Files named *.corrupt-N, *.edited-N, *.future-version-N or *.unreadable-N could not be used and were
@@ -227,7 +224,8 @@ class SessionDocuments(Generic[K]):
         chain = self._chain(stem)
         if not chain.last.serial:
             chain.made(ChainLink(document.serial, document.previous, document.digest))
-            self._report(CHAIN_LOST, key)
+            lost = "what shows who wrote it was removed or damaged, and not by Supervisor. It holds as it is"
+            self._report(f"{lost}. {LOOK}", key)
         elif not chain.expects(document.digest):
             why = "it is not what Supervisor wrote last: put there by hand, or the machine lost power"
             raise BrokenStateError(FileFault.EDITED, why)

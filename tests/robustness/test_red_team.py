@@ -227,6 +227,68 @@ async def test_an_agent_may_not_approve_what_it_did(stage: Stage, command: str) 
     assert "it came from below the agent's own process" in told.system_message
 
 
+KEEPER = """
+import os, pty, sys
+go, line = sys.argv[1:]
+pid, keeper = pty.fork()
+if not pid:
+    wait = f"until test -e {go}; do sleep 0.05; done"
+    os.execvp("sh", ["sh", "-c", f"{wait}; {line} > {go}.said 2>&1; echo $? > {go}.done; :"])
+open(f"{go}.open", "w").close()
+try:
+    while os.read(keeper, 1024): pass
+except OSError: pass
+"""
+"""A program that opens a terminal, as tmux does, in which a shell types a line once a file is there."""
+
+
+def window(stage: Stage, line: str) -> str:
+    """A shell line that opens such a terminal, whose keeper outlives what started it."""
+    (stage.scene.project.parent / "keeper.py").write_text(KEEPER)
+    keeper = f"{sys.executable} ../keeper.py ../go '{line}'"
+    return f"setsid --fork {keeper} > /dev/null 2>&1; until test -e ../go.open; do sleep 0.05; done"
+
+
+async def ordered(stage: Stage) -> str:
+    """Let the line be typed; what it printed."""
+    go = stage.scene.project.parent / "go"
+    go.touch()
+    wait = ("sh", "-c", f"until test -s {go}.done; do sleep 0.05; done; cat {go}.said {go}.done")
+    done = await asyncio.to_thread(
+        subprocess.run, wait, capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout
+
+
+LATER = ("goal clear", "retry 100", "off", "off --project", "trust --yes", "goal resume")
+
+
+@pytest.mark.parametrize("line", sampled(LATER, "goal clear", "trust --yes", "goal resume"))
+async def test_a_terminal_of_the_turn_is_nobodys_after_it_and_what_is_ordered_there_is_told(
+    stage: Stage, line: str
+) -> None:
+    agent = await stage.agent_with_goal()
+    await agent.run(window(stage, f"{FREE} {line}"))
+    await agent.prompt("/supervisor:goal pause")
+    agent.say("I rest.")
+    await agent.stop()
+    assert (said := await ordered(stage)).endswith("0\n"), said
+    told = await agent.prompt("Go on.")
+    assert f"Supervisor: `{line.partition(' --')[0]}" in told.system_message, told
+    assert "Not you?" in told.system_message
+    assert "Not you?" not in (await agent.prompt("And on.")).system_message
+
+
+async def test_a_window_of_a_terminal_from_before_the_turn_is_the_users(stage: Stage) -> None:
+    await stage.agent().run(window(stage, f"{SUPERVISOR} goal resume"))
+    agent = await stage.agent_with_goal()
+    await agent.prompt("/supervisor:goal pause")
+    agent.say("I rest.")
+    await agent.stop()
+    assert "goal active again" in await ordered(stage)
+    assert "Not you?" not in (await agent.prompt("Go on.")).system_message
+
+
 def as_relay(agent: ScriptedAgent, *steps: str) -> str:
     """A shell line that becomes a process which the host started itself, and speaks as its relay would.
 

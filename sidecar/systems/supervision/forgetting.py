@@ -36,22 +36,22 @@ class SessionRemover:
 
         Raises OSError, and BadInputError for an agent's order and for an unknown session.
         """
-        self._people.check_order("forget", asked.session, pid)
         if asked.session:
             keys: tuple[SessionKey, ...] = (self._key(asked.session),)
-            events = self._services.log.forget(wanted := EventFilter(session=keys[0]))
+            wanted = [EventFilter(session=keys[0])]
         elif asked.before is not None:
             keys = tuple(key for key in self._services.store.known() if self._rests_since(key, asked.before))
-            events = self._services.log.forget(wanted := EventFilter(before=asked.before))
-            events += sum(self._services.log.forget(EventFilter(session=key)) for key in keys)
+            wanted = [EventFilter(before=asked.before), *(EventFilter(session=key) for key in keys)]
         else:
             raise BadInputError("name a session or a time")
+        self._people.check_order("forget", "", pid, *keys)
+        events = sum(map(self._services.log.forget, wanted))
         removed = sum(self._supervisor.forget(key) for key in keys)
         said = f"{counted(events, 'event')}, {counted(removed, 'session')}"
         order = OrderGiven(name="forget", decided="done", detail=said)  # without what was forgotten
         self._services.log.append(LoggedEvent(at=self._services.clock.now(), system=SUPERVISION, data=order))
         answer = f"Supervisor: forgotten: {said} with state, journal and kept files."
-        kept = self._services.log.count(replace(wanted, kinds=(AUDIT_KIND,)))
+        kept = self._services.log.count(replace(wanted[0], kinds=(AUDIT_KIND,)))
         stay = f"{kept} audit entr{'y stays' if kept == 1 else 'ies stay'}"
         return f"{answer} {stay}; `supervisor uninstall --purge` removes them." if kept else answer
 

@@ -29,8 +29,9 @@ from sidecar.platform.state import LOOK
 from sidecar.rubric.policy import held_edit_message
 from sidecar.systems.supervision.environments import running_host
 from sidecar.systems.supervision.policy.orders import (
-    SWITCH_BACK,
+    FREEING_ORDERS,
     describe_session,
+    frees_agent,
     general_order_message,
     order_message,
     refusal_of_agents,
@@ -42,6 +43,8 @@ from sidecar.systems.supervision.supervisor import Supervisor
 
 MOST_SESSIONS = 100
 """Sessions of a folder that a report names, those seen last. A watch asks every second."""
+MOST_TOLD = 20
+"""Sessions, those seen last, that are told of an order."""
 NO_PAGE = "while an agent works, the page is opened from a terminal that was there before"
 WATCH_INSTEAD = "To see the same here: supervisor watch"
 NO_SESSION_HINT = "Start claude or opencode there and type: /supervisor:goal all tests pass"
@@ -279,8 +282,10 @@ class CommandLineService:
         if answer.work:
             there = replace(typed, environment=asked.environment)
             answer = await self._supervisor.name_checks(there, answer, in_shell=True)
-        if origin.giver is Giver.UNSURE and not answer.refused:
-            self._supervisor.steering.owe(session.key, [order_message(order, origin, session)])
+        after = load_readable(self._services.store, session.key) or session
+        frees = frees_agent(session, after, self._services.configuration.load()[0])
+        if not answer.refused and (frees or origin.giver is Giver.UNSURE):
+            self._tell(order_message(order, origin, session), [session.key])
         return replace(answer, notes=(*answer.notes, *self._shared_id_note(session.key)))
 
     def toggle(self, toggle: SwitchRequest, pid: int = 0) -> str:
@@ -303,7 +308,7 @@ class CommandLineService:
 
     def accept(self, asked: HeldEditsRequest, pid: int = 0) -> tuple[str, ...]:
         """Put edits in force; return a line for each. Raises OSError, and as `order` does."""
-        self.check_order("accept", "", pid)
+        self.check_order("accept", asked.project, pid)
         return tuple(self._supervisor.steering.put_in_force(asked.project, asked.digests))
 
     def is_agent(self, pid: int) -> bool:
@@ -312,29 +317,30 @@ class CommandLineService:
 
     def permission(self, asked: OrderPermission, pid: int = 0) -> str:
         """Say why a process may not do this, "" where it may. An agent that asks is told to the user."""
-        name = asked.name[:NAME_LENGTH]
-        try:
-            origin = self._origin(name, pid)
-        except BadInputError as error:
-            return str(error)
-        if asked.folder:
-            self._note_order(name, "permitted", origin, asked.folder)
-        return ""
+        return self.refusal(asked.name[:NAME_LENGTH], pid, asked.folder or None)
 
-    def refusal(self, name: str, pid: int) -> str:
-        """Say why a process may not give this order, "" where it may."""
+    def refusal(self, name: str, pid: int, folder: str | None = "") -> str:
+        """Say why a process may not give this order, "" where it may. No `folder`: it is not given here."""
         try:
-            self.check_order(name, "", pid)
+            if folder is None:
+                self._origin(name, pid)
+            else:
+                self.check_order(name, folder, pid)
         except BadInputError as error:
             return str(error)
         return ""
 
-    def check_order(self, name: str, about: str, pid: int) -> Giver:
-        """Refuse an order of an agent, with BadInputError; tell the user of one that may be. Return whose."""
+    def check_order(self, name: str, folder: str, pid: int, *keys: SessionKey) -> Giver:
+        """Refuse an order of an agent, with BadInputError; tell of one that may be, or that frees an agent.
+
+        It is told in the sessions that it concerns: `keys`, else those of the folder, else in any one.
+        Return whose it is.
+        """
         origin = self._origin(name, pid)
-        self._note_order(name, "permitted", origin, about if name in SWITCH_BACK else "")
-        if origin.giver is Giver.UNSURE:
-            self._services.incidents.report(general_order_message(name, about, origin))
+        self._note_order(name, "permitted", origin, folder)
+        if origin.giver is Giver.UNSURE or name in FREEING_ORDERS:
+            there = self._concerned(folder) if folder or name in FREEING_ORDERS else [None]
+            self._tell(general_order_message(name, folder, origin), keys or there)
         return origin.giver
 
     def check_page(self, pid: int) -> None:
@@ -344,6 +350,18 @@ class CommandLineService:
             self._note_order("dashboard", "refused", origin)
             raise BadInputError(f"{NO_PAGE} ({origin.seen}). {WATCH_INSTEAD}")
         self.check_order("dashboard", "", pid)
+
+    def _concerned(self, folder: str) -> Sequence[SessionKey | None]:
+        """Return the sessions that work in a folder, above or below it; "": anywhere."""
+        known = (load_readable(self._services.store, key) for key in self._keys(SessionSelector()))
+        related = (one.key for one in known if one and (not folder or are_related(folder, one.project)))
+        return list(itertools.islice(related, MOST_TOLD))
+
+    def _tell(self, line: str, keys: Iterable[SessionKey | None]) -> None:
+        """Tell each of these sessions once, at its next prompt or stop; None: the first that asks."""
+        masked = self._services.secrets.masker({})(line)
+        for key in keys:
+            self._services.incidents.report(masked, key)
 
     def _origin(self, name: str, pid: int) -> Origin:
         """Return who gives an order. Raises BadInputError where that is an agent, and tells the user."""

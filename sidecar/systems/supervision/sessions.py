@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
@@ -26,17 +27,20 @@ from sidecar.kernel.events import (
     SessionOrigin,
     SessionStarted,
 )
+from sidecar.kernel.log import EventFilter, WorkEnded, event_kind
 from sidecar.kernel.masking import SecretMask
-from sidecar.kernel.orders import Ancestry, Giver, Origin
+from sidecar.kernel.orders import Giver, Origin
 from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.kernel.text import strip_control_codes
+from sidecar.platform.log_readings import SUPERVISION
 from sidecar.platform.ports import SessionStore, StaleSessionError, load_readable, remember_newest
+from sidecar.platform.services import note_event
 from sidecar.platform.state import LOOK
-from sidecar.systems.supervision.policy import sessions
-from sidecar.systems.supervision.policy.orders import describe_processes, is_below, judge_origin
+from sidecar.systems.supervision.environments import running_host
+from sidecar.systems.supervision.policy import orders, sessions
 from sidecar.systems.supervision.policy.sessions import JudgingStep, missed_stop_message
 from sidecar.systems.supervision.ports import Services
-from sidecar.systems.supervision.steering import SteeringWatch
+from sidecar.systems.supervision.steering import MAX_SESSIONS_RECALLED, SteeringWatch
 
 MAX_PROCESSES = 1000
 """Maximum number of host processes that are remembered."""
@@ -270,57 +274,86 @@ MAX_SESSIONS: Final = 1000
 """Sessions whose hosts are remembered."""
 MAX_HOSTS: Final = 4
 """Processes that are remembered as hosts of one session, those that spoke first last."""
+MAX_TURNS: Final = 500
+"""Times of work that are remembered."""
 
 
 class HostProcesses:
-    """Tracks the processes of each session's host."""
+    """Tracks the processes of each session's host, and when agents were at work."""
 
     def __init__(self, services: Services, steering: SteeringWatch) -> None:
         """`steering` knows which agents are at work, and tells users."""
         self._services = services
         self._steering = steering
         self._hosts: OrderedDict[SessionKey, tuple[int, ...]] = OrderedDict()
+        self._untold: OrderedDict[int, str] = OrderedDict()
+        self._since: float | None = None
+
+    def observe(self, event: HostEvent) -> None:
+        """Note since when agents are at work; the time is logged when all rest, and its loss is noticed."""
+        services, since = self._services, min(self._steering.working().values(), default=None)
+        if since is None and self._since is not None:
+            over = WorkEnded(since=self._since)
+            note_event(services.log, services.clock, SUPERVISION, over, event.key, event.project)
+        self._since = since if since is None or self._since is None else min(since, self._since)
+
+    def _turns(self) -> orders.Turns:
+        """Return the times in which agents worked, as far as they are remembered."""
+        logged = self._services.log.newest(EventFilter(kinds=(event_kind(WorkEnded),)), MAX_TURNS)
+        over = ((each.data.since, each.at) for each in logged if isinstance(each.data, WorkEnded))
+        now = min(filter(None, (self._since, *self._steering.working().values())), default=orders.NEVER)
+        return (*over, (now, orders.NEVER))
 
     def impostor(self, event: HostEvent) -> Origin | None:
         """Return who speaks, where that may not speak for this session; else remember the host.
 
-        A command counts only from a host that is not itself below a host at work.
+        A command counts only from a host that is not itself below a host at work. A host that came beside one
+        that still runs may command, and end the session, only where a person opened it. It is told of by
+        another host: nobody may see what it shows itself.
         """
         if not event.speaker:
             return None
-        known, typed = self._known(event.key), isinstance(event, CommandTyped)
-        if event.speaker in known and not typed:
+        known, working = self._known(event.key), self._steering.working()
+        others = [pid for pid in known if pid != event.speaker]
+        if told := [line for pid in others if (line := self._untold.pop(pid, ""))]:
+            self._steering.owe(event.key, told)
+        if event.speaker in known and not isinstance(event, CommandTyped | SessionEnded):
             return None
         chain = self._services.processes.ancestry(event.speaker)
-        if event.speaker < 0 or is_below(chain, known) or (typed and is_below(chain, self._at_work())):
-            seen = describe_processes(chain, at_work=event.key in self._steering.working())
-            return Origin(Giver.AGENT, seen)
-        if event.speaker in known or not chain:  # no chain: this system shows no processes
-            return None
-        return self._new_host(event, chain, known)
-
-    def _new_host(self, event: HostEvent, chain: Ancestry, known: tuple[int, ...]) -> Origin | None:
-        """Remember a host. Beside one that still runs, only a person's may command or end the session."""
-        second = any(self._services.processes.find(pid) is not None for pid in known)
-        if second and isinstance(event, CommandTyped | SessionEnded):
+        above = self._hosts_of(working) if isinstance(event, CommandTyped) else ()
+        if event.speaker < 0 or orders.is_below(chain, (*known, *above)):
+            return Origin(Giver.AGENT, orders.describe_processes(chain, at_work=event.key in working))
+        others = [pid for pid in others if self._services.processes.find(pid) is not None]
+        if chain and event.speaker not in known:
+            remember_newest(self._hosts, event.key, (event.speaker, *others)[:MAX_HOSTS], MAX_SESSIONS)
+            if others or orders.is_stray(chain, self._turns()):
+                seen = orders.describe_processes(chain, at_work=False)
+                line = (
+                    f"a second process speaks as this session ({seen}). If you opened it twice, all is well"
+                )
+                said = f"Supervisor: {line}. Not you? {LOOK}"
+                remember_newest(self._untold, event.speaker, said, MAX_SESSIONS)
+        if others and self.is_late(event) and isinstance(event, CommandTyped | SessionEnded):
             origin = self.origin(event.speaker)
-            if origin.giver is not Giver.USER:
-                return origin
-        self._remember(event.key, chain, known, second=second)
+            return None if origin.giver is Giver.USER else origin
         return None
 
-    def origin(self, pid: int) -> Origin:
-        """Say who gave an order that came from this process; 0: nobody knows which."""
-        self._steering.recall_once()
-        chain = self._services.processes.ancestry(pid)
-        leader = self._services.processes.find(chain[0].leader) if chain else None
-        since = min(self._steering.working().values(), default=None)
-        return judge_origin(chain, leader, self._at_work(), since)
+    def is_late(self, event: HostEvent) -> bool:
+        """Whether another process spoke for this session before."""
+        return event.speaker not in self._known(event.key)[-1:]
 
-    def _at_work(self) -> frozenset[int]:
-        """Return the processes of the hosts whose agents are at work."""
+    def origin(self, pid: int) -> Origin:
+        """Say who gave an order that came from this process; 0: nobody knows which. Raises OSError."""
+        self._steering.recall_once()
+        hosts = self._hosts_of(self._services.store.known()[:MAX_SESSIONS_RECALLED])
+        chain, at_work = self._services.processes.ancestry(pid), self._hosts_of(self._steering.working())
+        origin = orders.judge_origin(chain, at_work, hosts, self._turns())
+        return replace(origin, when=time.strftime(", at %H:%M", time.localtime(self._services.clock.now())))
+
+    def _hosts_of(self, keys: Iterable[SessionKey]) -> frozenset[int]:
+        """Return the processes of the hosts of these sessions, and ours."""
         ours = {os.getpid()}  # what a check starts is no person either
-        return frozenset(ours.union(*map(self._known, self._steering.working())))
+        return frozenset(ours.union(*map(self._known, keys)))
 
     def is_host(self, pid: int, key: SessionKey) -> bool:
         """Whether a process is the host of this session."""
@@ -329,15 +362,7 @@ class HostProcesses:
     def _known(self, key: SessionKey) -> tuple[int, ...]:
         """Return the processes of a session's host: those heard, else the one that was saved with it."""
         if key not in self._hosts:
-            session = load_readable(self._services.store, key)
-            if session is not None and session.host_process:
-                self._hosts[key] = (session.host_process,)
+            saved = running_host(self._services.processes, load_readable(self._services.store, key))
+            if saved is not None:
+                self._hosts[key] = (saved.pid,)
         return self._hosts.get(key, ())
-
-    def _remember(self, key: SessionKey, chain: Ancestry, known: tuple[int, ...], *, second: bool) -> None:
-        """Remember a host; tell of it where another one still runs."""
-        if second:
-            seen = describe_processes(chain, at_work=False)
-            said = f"a second process speaks as this session ({seen}). If you opened it twice, all is well"
-            self._steering.owe(key, [f"Supervisor: {said}. Not you? {LOOK}"])
-        remember_newest(self._hosts, key, (chain[0].pid, *known)[:MAX_HOSTS], MAX_SESSIONS)

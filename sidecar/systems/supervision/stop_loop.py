@@ -227,9 +227,8 @@ class StopLoop:
             mask = services.secrets.masker(stop.environment)
             rubric = self._rubrics.in_force(stop)
             turn = await asyncio.to_thread(mask_turn, turn, mask)  # half a second at worst
-            worked = services.clock.awake() - (inquiry.session.active_from or 0.0)
-            known = inquiry.session.active_from is not None and inquiry.session.active_since is not None
-            return TurnRead(turn, rubric, max(0.0, worked) if known else None)
+            begun = inquiry.session.active_from
+            return TurnRead(turn, rubric, None if begun is None else max(0.0, services.clock.awake() - begun))
         if isinstance(order, ReadProjectState):
             goal = active_goal(inquiry.session)
             seen = await self._surveyor.look(stop, goal, inquiry.turn)

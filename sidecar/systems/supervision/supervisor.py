@@ -32,7 +32,7 @@ from sidecar.kernel.log import EventData, OrderGiven, SessionNoted
 from sidecar.kernel.orders import Giver, Origin
 from sidecar.kernel.session import MemoryGap, Session, SessionKey, active_goal
 from sidecar.platform.log_readings import SUPERVISION
-from sidecar.platform.ports import StaleSessionError, built_on_use, remember_newest
+from sidecar.platform.ports import StaleSessionError, built_on_use, load_readable, remember_newest
 from sidecar.platform.services import note_event
 from sidecar.platform.state import LOOK
 from sidecar.systems.supervision.environments import digest_environment, running_host
@@ -125,9 +125,17 @@ class Supervisor:
             answer = await self._typed_during_call(event)
         else:
             answer = await self._handle(event)
+        self.hosts.observe(event)
         if isinstance(answer, CommandReply) and missed:
             return replace(answer, notes=(*answer.notes, missed))
-        return replace(answer, note=missed) if isinstance(answer, NoReply) and missed else answer
+        news = "\n".join(filter(None, (missed, *self._news(event))))
+        return replace(answer, note=news) if isinstance(answer, NoReply) and news else answer
+
+    def _news(self, event: AnyHostEvent) -> tuple[str, ...]:
+        """Return what is to be told at a prompt, if nobody but the user may have typed it."""
+        own = isinstance(event, PromptSubmitted) and event.human and event.speaker > 0
+        told = own and not event.during_call and not self.hosts.is_late(event)
+        return self._services.incidents.take(event.key) if told else ()
 
     async def _typed_during_call(self, event: CommandTyped) -> HostAnswer:
         """Answer a command that a running tool call may have sent: approve nothing, and tell."""
@@ -135,11 +143,7 @@ class Supervisor:
         if order.name in APPROVING_COMMANDS or order.word == ACCEPT_NAME:
             why = f"`{order.name}` counts only while no tool call of the agent runs; type it again then"
             return orders.refusal(f"{why}.")
-        try:
-            before = self._services.store.load(event.key)
-        except OSError as error:
-            return _answer_without_state(event, error)
-        answer = await self._handle(event)
+        before, answer = load_readable(self._services.store, event.key), await self._handle(event)
         if isinstance(answer, CommandReply) and not answer.refused and order.changes:
             seen = Origin(Giver.UNSURE, "a prompt in the host while a tool call of the agent ran")
             self.steering.owe(event.key, [order_message(order, seen, before)])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace as with_other
 
 import pytest
 from msgspec.structs import replace
 
-from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.effects import CommandReply, NoReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AnyHostEvent
 from sidecar.kernel.log import EventFilter
@@ -20,6 +23,8 @@ from sidecar.platform.process_table import ProcessTable
 from sidecar.systems.supervision.forgetting import ForgetRequest, SessionRemover
 from sidecar.systems.supervision.people import (
     CommandLineService,
+    HeldEditsRequest,
+    OrderPermission,
     OrderRequest,
     SessionSelector,
     SwitchRequest,
@@ -31,25 +36,46 @@ from sidecar.systems.supervision.policy.orders import (
     order_message,
 )
 from sidecar.systems.supervision.supervisor import Supervisor
-from support.cases import KEY, stopped, with_goal
+from support.cases import KEY, PROJECT, stopped, with_goal
 from support.fakes import Fakes, command, prompt
-from support.memory_stores import NoProcesses
-from support.table import over_table
+from support.memory_stores import MANUAL_CLOCK_START, NoProcesses
 
 OTHER = SessionKey(host=KEY.host, id="s2")
 HOST, SHELL, COMMAND, TERMINAL, STRANGER = 100, 110, 120, 50, 200
+DAEMONS_ORDER, LATER_ORDER = 72, 82
+WORK = (1000.0, 1600.0)
+"""A turn of the agent in HOST, and what began before, in and after it."""
+BEFORE, DURING, AFTER = 10.0, 1300.0, 9000.0
+
+
+def process(pid: int, parent: int, name: str, started: float = BEFORE, *, leader: int = 0) -> Process:
+    """A process; one with a `leader` has a terminal."""
+    terminal = bool(leader)
+    return Process(
+        pid=pid, parent=parent, name=name, started=started, leader=leader or pid, terminal=terminal
+    )
+
+
+INIT, MANAGER = process(1, 0, "init"), process(2, 1, "systemd")
+KITTY = (process(40, 2, "kitty"), MANAGER, INIT)
 TABLE = {
-    1: Process(pid=1, name="init"),
-    TERMINAL: Process(pid=TERMINAL, parent=1, name="zsh", leader=TERMINAL, terminal=True, started=10.0),
-    51: Process(pid=51, parent=TERMINAL, name="supervisor", leader=TERMINAL, terminal=True, started=2000.0),
-    HOST: Process(pid=HOST, parent=TERMINAL, name="claude", leader=TERMINAL, terminal=True, started=20.0),
-    SHELL: Process(pid=SHELL, parent=HOST, name="bash", leader=SHELL, started=1500.0),
-    COMMAND: Process(pid=COMMAND, parent=SHELL, name="supervisor", leader=SHELL, started=1501.0),
-    130: Process(pid=130, parent=SHELL, name="claude", leader=SHELL, started=1501.0),
-    STRANGER: Process(pid=STRANGER, parent=1, name="sh", leader=STRANGER, started=1501.0),
-    60: Process(pid=60, parent=1, name="bash", leader=60, terminal=True, started=1501.0),
-    61: Process(pid=61, parent=60, name="supervisor", leader=60, terminal=True, started=1502.0),
-    70: Process(pid=70, parent=1, name="supervisor", leader=69, terminal=True, started=1502.0),
+    found.pid: found
+    for found in (
+        *KITTY,
+        process(TERMINAL, 40, "zsh", leader=TERMINAL),
+        process(51, TERMINAL, "supervisor", AFTER, leader=TERMINAL),
+        process(HOST, TERMINAL, "claude", 20.0, leader=TERMINAL),
+        process(SHELL, HOST, "bash", DURING),
+        process(COMMAND, SHELL, "supervisor", DURING),
+        process(130, SHELL, "claude", DURING),
+        process(STRANGER, 1, "sh", DURING),
+        process(70, 1, "tmux: server", MANUAL_CLOCK_START + 30.0),
+        process(71, 70, "zsh", MANUAL_CLOCK_START + 150.0, leader=71),
+        process(DAEMONS_ORDER, 71, "supervisor", MANUAL_CLOCK_START + 151.0, leader=71),
+        process(80, 1, "tmux: server", MANUAL_CLOCK_START + 150.0),
+        process(81, 80, "zsh", MANUAL_CLOCK_START + 150.0, leader=81),
+        process(LATER_ORDER, 81, "supervisor", MANUAL_CLOCK_START + 151.0, leader=81),
+    )
 }
 
 
@@ -64,38 +90,64 @@ class Table(NoProcesses):
         return (found, *self.ancestry(found.parent)) if found else ()
 
 
-def origin(pid: int, *, since: float | None = 1000.0, hosts: frozenset[int] = frozenset({HOST})) -> Giver:
-    chain = Table().ancestry(pid)
-    leader = TABLE.get(chain[0].leader) if chain else None
-    return judge_origin(chain, leader, hosts if since else (), since).giver
+def order_in(*above: Process, by: str = "zsh", since: float = DURING) -> Ancestry:
+    """An order in a window that `above` opened; `by` names what is above the command there."""
+    names = ("supervisor", *by.split())
+    typed = (
+        process(300 + at, 301 + at, name, since, leader=299 + len(names)) for at, name in enumerate(names)
+    )
+    return (*typed, *above)
 
 
-@over_table(
-    ("pid", "since", "giver"),
-    [
-        (COMMAND, 1000.0, Giver.AGENT),
-        (130, 1000.0, Giver.AGENT),
-        (COMMAND, None, Giver.UNSURE),
-        (51, 1000.0, Giver.USER),
-        (51, None, Giver.USER),
-        (61, 1000.0, Giver.UNSURE),
-        (61, None, Giver.USER),
-        (70, None, Giver.UNSURE),
-        (STRANGER, 1000.0, Giver.UNSURE),
-        (STRANGER, None, Giver.UNSURE),
-        (0, 1000.0, Giver.UNSURE),
-        (HOST, 1000.0, Giver.USER),
-    ],
-)
-def test_who_gave_an_order(pid: int, since: float | None, giver: Giver) -> None:
-    assert origin(pid, since=since) is giver
+def opened(by: str, parent: Ancestry, started: float = DURING) -> Ancestry:
+    """What opens windows, and what is above it."""
+    return (process(60, parent[0].pid, by, started), *parent)
+
+
+BELOW_HOST = opened("script", Table().ancestry(SHELL))
+ORDERS = {
+    "in a terminal from before": (order_in(*KITTY, since=500.0), Giver.USER),
+    "in a new window of an old terminal": (order_in(*KITTY), Giver.USER),
+    "in a new window of an old tmux": (order_in(*opened("tmux: server", (INIT,), BEFORE)), Giver.USER),
+    "in a new terminal of an old desktop": (
+        order_in(*opened("kitty", opened("gnome-shell", (MANAGER, INIT), BEFORE))),
+        Giver.USER,
+    ),
+    "in a new login": (order_in(*opened("sshd-session", opened("sshd", (INIT,), BEFORE))), Giver.USER),
+    "in a container": (order_in(), Giver.USER),
+    "with sudo": (order_in(*KITTY, by="sudo zsh"), Giver.USER),
+    "in shells of a shell": (order_in(*KITTY, by="bash env fish"), Giver.USER),
+    "in a tmux of the turn": (order_in(*opened("tmux: server", (INIT,))), Giver.UNSURE),
+    "in a later window of it": (order_in(*opened("tmux: server", (INIT,)), since=AFTER), Giver.UNSURE),
+    "in one below the user's manager": (order_in(*opened("tmux", (MANAGER, INIT))), Giver.UNSURE),
+    "in a shell that nobody keeps": (order_in(INIT), Giver.UNSURE),
+    "in a terminal that the agent's shell opened": (order_in(*BELOW_HOST), Giver.UNSURE),
+    "by a git hook": (order_in(*KITTY, by="sh git zsh"), Giver.UNSURE),
+    "by a recipe": (order_in(*KITTY, by="sh make zsh"), Giver.UNSURE),
+    "by a script": (order_in(*KITTY, by="deploy.sh zsh"), Giver.UNSURE),
+    "by a window's own command": (order_in(*KITTY, by=""), Giver.UNSURE),
+    "in a terminal whose leader is not above": ((*order_in()[:1], INIT), Giver.UNSURE),
+    "without a terminal": ((process(9, 40, "supervisor"), *KITTY), Giver.UNSURE),
+    "of which nothing is seen": ((), Giver.UNSURE),
+}
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_whose_order_it_is(name: str) -> None:
+    chain, giver = ORDERS[name]
+    assert judge_origin(chain, {7}, {7, HOST}, [(0.0, 5.0), WORK]).giver is giver
+    assert judge_origin(chain, {7}, {7, HOST}, [(WORK[0], math.inf)]).giver is giver
+    below = name == "in a terminal that the agent's shell opened"
+    assert judge_origin(chain, {7, HOST}, {7, HOST}, [WORK]).giver is (Giver.AGENT if below else giver)
 
 
 def test_an_origin_is_described_in_a_few_words() -> None:
     assert describe_processes(Table().ancestry(COMMAND), at_work=True) == (
         "supervisor < bash < claude < zsh, without a terminal, while the agent worked"
     )
-    assert describe_processes(Table().ancestry(51), at_work=False) == "supervisor < zsh < init, in a terminal"
+    assert describe_processes(Table().ancestry(51)[:3], at_work=False) == (
+        "supervisor < zsh < kitty, in a terminal"
+    )
     assert describe_processes((), at_work=False) == "a process that is gone"
 
 
@@ -113,7 +165,7 @@ def test_an_origin_is_described_in_a_few_words() -> None:
     ],
 )
 def test_an_order_is_told_with_what_undoes_it(name: str, arguments: str, undo: str) -> None:
-    seen = judge_origin((), None, (), None)
+    seen = judge_origin((), (), (), ())
     told = (
         order_message(parse_order(name, arguments), seen, replace(with_goal(), retry=7))
         if name in COMMAND_NAMES
@@ -128,8 +180,8 @@ def test_an_order_is_told_with_what_undoes_it(name: str, arguments: str, undo: s
 class Room:
     """A supervisor on a machine whose processes are known, with a session at work under HOST."""
 
-    def __init__(self) -> None:
-        self.fakes = Fakes()
+    def __init__(self, fakes: Fakes | None = None) -> None:
+        self.fakes = fakes or Fakes()
         self.fakes.services = with_other(self.fakes.services, processes=Table())
         self.fakes.supervisor = Supervisor(self.fakes.services)
         self.people = CommandLineService(self.fakes.services, self.fakes.supervisor)
@@ -140,6 +192,12 @@ class Room:
     def told(self) -> str:
         incidents = self.fakes.services.incidents.take(KEY)
         return "\n".join((*incidents, "\n".join(self.fakes.supervisor.steering.take_lines(KEY))))
+
+    async def note(self, key: SessionKey, speaker: int = HOST) -> str:
+        """What a host shows at a prompt."""
+        answer = await self.fakes.tell(prompt(key=key, speaker=speaker))
+        assert isinstance(answer, NoReply)
+        return answer.note
 
     async def order(self, arguments: str, pid: int) -> CommandReply:
         asked = OrderRequest(who=SessionSelector(session=KEY.id), order=parse_order("goal", arguments))
@@ -166,12 +224,71 @@ async def test_an_order_of_an_agent_is_refused_and_told() -> None:
     }
 
 
-async def test_an_order_of_the_user_is_carried_out_and_not_told() -> None:
+async def test_what_ends_a_goal_is_told_once_at_the_next_prompt_whosever_it_is() -> None:
     room = Room()
     await room.begin()
     assert "cleared" in (await room.order("clear", 51)).text
-    assert room.told() == ""
     assert room.fakes.record.read(KEY)[-1].origin.startswith("supervisor < zsh")
+    assert room.fakes.services.incidents.take(OTHER) == ()
+    assert await room.note(OTHER) == ""
+    told = await room.note(KEY)
+    seen = "supervisor < zsh < kitty < systemd, in a terminal, while the agent worked"
+    assert re.fullmatch(
+        rf"Supervisor: `goal clear` was ordered by {seen}, at \d\d:\d\d\. "
+        r"Not you\? Type /supervisor:goal the parser accepts comments",
+        told,
+    )
+    assert await room.note(KEY) == ""
+    assert room.told() == ""
+
+
+async def test_what_may_be_made_up_takes_no_line_from_the_user() -> None:
+    room = Room()
+    await room.begin()
+    await room.order("clear", 51)
+    assert await room.note(KEY, STRANGER) == ""
+    room.fakes.transcripts.runs = True
+    assert await room.note(KEY) == ""
+    assert "`goal clear` was ordered" in room.told()
+
+
+ORDERED: dict[str, tuple[Callable[[CommandLineService], object], set[SessionKey]]] = {
+    "off": (lambda people: people.toggle(SwitchRequest(on=False), 51), {KEY, OTHER}),
+    "off for a folder": (
+        lambda people: people.toggle(SwitchRequest(on=False, project="/elsewhere"), 51),
+        {OTHER},
+    ),
+    "on": (lambda people: people.toggle(SwitchRequest(on=True), 51), set()),
+    "trust": (lambda people: people.permission(OrderPermission(name="trust", folder=PROJECT), 51), {KEY}),
+    "config edit": (
+        lambda people: people.permission(OrderPermission(name="config edit", folder=PROJECT), 51),
+        set(),
+    ),
+    "accept": (lambda people: people.accept(HeldEditsRequest(project="/elsewhere/sub"), 51), {OTHER}),
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+async def test_what_gives_freedom_is_told_in_the_sessions_that_it_concerns(name: str) -> None:
+    room = Room()
+    await room.begin()
+    await room.fakes.tell(prompt(key=OTHER, project="/elsewhere", speaker=HOST))
+    ordered, concerned = ORDERED[name]
+    ordered(room.people)
+    told = {key: await room.note(key) for key in (KEY, OTHER)}
+    assert {key for key, line in told.items() if f"`{name.partition(' ')[0]}" in line} == concerned
+    assert all(not line for key, line in told.items() if key not in concerned)
+
+
+async def test_a_session_that_a_person_forgets_is_told_of_in_no_other() -> None:
+    room = Room()
+    await room.begin()
+    await room.fakes.tell(prompt(key=OTHER, speaker=HOST))
+    SessionRemover(room.fakes.services, room.fakes.supervisor, room.people).forget(
+        ForgetRequest(session=OTHER.id), 51
+    )
+    assert await room.note(KEY) == ""
+    assert "`forget` was ordered" in await room.note(OTHER)
 
 
 async def test_an_order_of_nobody_knows_whom_is_carried_out_and_told() -> None:
@@ -180,7 +297,21 @@ async def test_an_order_of_nobody_knows_whom_is_carried_out_and_told() -> None:
     assert "cleared" in (await room.order("clear", STRANGER)).text
     assert "Not you? Type /supervisor:goal the parser accepts comments" in room.told()
     assert room.people.refusal("stop", STRANGER) == ""
-    assert "`stop` was ordered by sh" in room.told()
+    assert "by sh < init, without a terminal" in room.told()
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_what_began_in_a_turn_is_remembered_after_it(*, restarted: bool) -> None:
+    room = Room()
+    await room.begin()
+    for event in (prompt(speaker=HOST), stopped(speaker=HOST)):
+        room.fakes.clock.advance(60.0)
+        await room.fakes.tell(event)
+    room.fakes.clock.advance(60.0)
+    if restarted:
+        room = Room(room.fakes)
+    assert room.fakes.supervisor.hosts.origin(DAEMONS_ORDER).giver is Giver.UNSURE
+    assert room.fakes.supervisor.hosts.origin(LATER_ORDER).giver is Giver.USER
 
 
 @pytest.mark.parametrize("event", [prompt(), stopped(), command("clear"), command("yes", name="trust")])
@@ -206,13 +337,33 @@ async def test_one_process_may_be_the_host_of_many_sessions() -> None:
     assert not (await room.fakes.reply(command("it builds", key=OTHER, speaker=HOST))).refused
 
 
-async def test_a_second_host_of_a_session_is_heard_and_told_once() -> None:
+async def test_a_second_host_of_a_session_is_heard_and_told_of_once_by_the_first() -> None:
     room = Room()
     await room.begin()
-    for _ in range(2):
-        await room.fakes.tell(prompt(speaker=STRANGER))
+    for answered in range(2):
+        for _ in range(2):
+            await room.fakes.tell(prompt(speaker=STRANGER))
+        assert room.told() == "", "nobody may see what it shows itself"
         await room.fakes.tell(prompt(speaker=HOST))
-    assert room.told().count("a second process speaks as this session (sh < init, without a terminal)") == 1
+        assert room.told().count("a second process speaks as this session (sh < init") == 1 - answered
+
+
+async def test_a_second_host_that_was_heard_still_commands_nothing() -> None:
+    room = Room()
+    await room.begin()
+    await room.fakes.tell(prompt(speaker=STRANGER))
+    assert (await room.fakes.reply(command("clear", speaker=STRANGER))).refused
+    assert not (await room.fakes.reply(command("clear", speaker=HOST))).refused
+
+
+async def test_a_session_that_a_daemon_of_the_turn_resumes_is_told_of_when_its_user_comes_back() -> None:
+    room = Room()
+    await room.begin()
+    await room.fakes.tell(prompt(key=OTHER, speaker=70))
+    assert room.fakes.supervisor.steering.take_lines(OTHER) == ()
+    await room.fakes.tell(prompt(key=OTHER, speaker=HOST))
+    (told,) = room.fakes.supervisor.steering.take_lines(OTHER)
+    assert "a second process speaks as this session (tmux: server < init" in told
 
 
 @pytest.mark.process

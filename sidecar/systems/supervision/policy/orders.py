@@ -8,17 +8,20 @@ type instead. The last part is the table "Who may change what" of the design.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection
+import itertools
+from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.goal import ExitCode, Goal, GoalStatus
-from sidecar.kernel.orders import Ancestry, Giver, GoalTerms, Order, Origin, Process
+from sidecar.kernel.orders import Ancestry, Giver, GoalTerms, Order, Origin
 from sidecar.kernel.session import Session, active_goal, continuation_budget, reached_goal_limit
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import clean_line, counted
+from sidecar.platform.data import load_data
 from sidecar.systems.supervision.policy.sessions import prompt_way, way_on
 
 # --- Description of a session's status ----------------------------------------------------------------------
@@ -273,36 +276,71 @@ def _set_budget(session: Session, settings: Settings, number: int | None) -> Com
     return session, CommandReply(headline=f"budget of {total}{used}.{more}")
 
 
-# --- Who gave an order: the table "Who may change what" of the design ---------------------------------------
-# - Below the process of a host whose agent works: the agent's. It is refused, whatever its environment says.
-# - From a terminal that was there before any agent went to work, or while none works: the user's.
-# - Anything else is carried out, and told with what undoes it.
+# --- Whose order it is: the table "Who may change what" of the design, as the rules of a game ---------------
+# 1. What comes from below a host whose agent works is the agent's, whatever its environment says: refused.
+# 2. A person types by hand: in a terminal, with nothing between the command and the leader of that terminal's
+#    session but shells and what passes a command on. A git hook, a recipe or a script is no hand.
+# 3. A person's window hangs on what was there before: above the command is no host, and nothing that began in
+#    a turn and has lost its parent, as the daemons have that an agent leaves behind. A new window of an old
+#    terminal, or of an old tmux, is a person's; one of a tmux that began in a turn is not, however long ago.
+# By 2 and 3 the order is the user's. Else nobody can tell: it is carried out, and told with what undoes it.
+# One that ends a goal or gives more freedom is told once in the sessions that it concerns, whosever it is.
 
 
 DEFAULT_BUDGET: Final = Settings().max_attempts
-START_PRECISION_S: Final = 2.0
-"""Seconds by which the system's account of when a process began may be late."""
+START_PRECISION_S: Final = 0.2
+"""Seconds by which the system's account of when a process began may be off."""
 NAMES_SHOWN: Final = 4
 """Processes that a description names."""
 ORDER_SHOWN: Final = 80
 """Characters of a condition in an undo."""
+FREEING_ORDERS: Final = frozenset({"accept", "forget", "off", "trust"})
+"""Orders about no goal and no budget that give an agent more freedom."""
+
+NEVER: Final = float("inf")
+Turns = Sequence[tuple[float, float]]
+"""Times in which agents worked, from and to, in seconds since the epoch; one that goes on ends NEVER."""
 
 
-def judge_origin(
-    chain: Ancestry, leader: Process | None, hosts_at_work: Collection[int], work_since: float | None
-) -> Origin:
+class KnownProcesses(Struct, frozen=True, kw_only=True):
+    """What is known of programs by the name of their process."""
+
+    hands: frozenset[str]
+    adopting: frozenset[str]
+
+
+def judge_origin(chain: Ancestry, at_work: Collection[int], hosts: Collection[int], turns: Turns) -> Origin:
     """Say who gave an order.
 
-    `chain`: its process and those above. `leader`: the leader of its session, None where that is gone.
-    `hosts_at_work`: the process ids of hosts whose agents work. `work_since`: when the first of these agents
-    went to work, None where none does.
+    `chain`: its process and those above. `at_work`: the process ids of hosts whose agents work; `hosts`: of
+    all that are known.
     """
-    seen = describe_processes(chain, at_work=work_since is not None)
-    if is_below(chain, hosts_at_work):
+    seen = describe_processes(chain, at_work=any(begin < end == NEVER for begin, end in turns))
+    if is_below(chain, at_work):
         return Origin(Giver.AGENT, seen)
-    terminal = bool(chain) and chain[0].terminal
-    before = leader is not None and (work_since is None or leader.started < work_since - START_PRECISION_S)
-    return Origin(Giver.USER if terminal and before else Giver.UNSURE, seen)
+    leader = next((place for place, process in enumerate(chain) if process.pid == chain[0].leader), 0)
+    hands = load_data("processes", KnownProcesses).hands
+    by_hand = leader and chain[0].terminal and hands.issuperset(one.name for one in chain[1 : leader + 1])
+    hangs = by_hand and not is_below(chain, hosts) and not is_stray(chain, turns)
+    return Origin(Giver.USER if hangs else Giver.UNSURE, seen)
+
+
+def is_stray(chain: Ancestry, turns: Turns) -> bool:
+    """Whether one of these began in a turn and has lost its parent."""
+    adopting = load_data("processes", KnownProcesses).adopting
+    return any(
+        begin - START_PRECISION_S <= one.started <= end + START_PRECISION_S
+        for one, parent in itertools.pairwise(chain)
+        if parent.pid == 1 or parent.name in adopting
+        for begin, end in turns
+    )
+
+
+def frees_agent(before: Session, after: Session, settings: Settings) -> bool:
+    """Whether an order ended the goal that was held, or gave the agent more continuations."""
+    held, now = active_goal(before), active_goal(after)
+    ended = held is not None and (now is None or now.id != held.id)
+    return ended or continuation_budget(after, settings) > continuation_budget(before, settings)
 
 
 def is_below(chain: Ancestry, hosts: Collection[int]) -> bool:
@@ -325,12 +363,12 @@ def refusal_of_agents(origin: Origin) -> str:
 
 
 def order_message(order: Order, origin: Origin, before: Session | None) -> str:
-    """Return one line for the user about an order to a session that nobody knows to be theirs."""
+    """Return one line for the user about an order to a session."""
     return _order_message(f"{order.name} {order.text}", origin, _undo_order(order, before))
 
 
 def general_order_message(name: str, about: str, origin: Origin) -> str:
-    """Return the same about an order that is no session's. `about`: what it names, as a folder."""
+    """Return the same about an order that is no session's. `about`: the folder that it is about."""
     if name in SWITCH_BACK:
         back = SWITCH_BACK[name]
         undo = f"Type in {about}: {back} --project" if about else f"Type in a shell: {back}"
@@ -341,7 +379,7 @@ def general_order_message(name: str, about: str, origin: Origin) -> str:
 
 def _order_message(said: str, origin: Origin, undo: str) -> str:
     said = " ".join(said.split())[:ORDER_SHOWN]
-    return f"Supervisor: `{said}` was ordered by {origin.seen}. Not you? {undo}"
+    return f"Supervisor: `{said}` was ordered by {origin.seen}{origin.when}. Not you? {undo}"
 
 
 def _undo_order(order: Order, before: Session | None) -> str:

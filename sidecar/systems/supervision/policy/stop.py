@@ -168,7 +168,7 @@ def _add_turn_spending(session: Session, fact: TurnRead, at: float) -> Session:
     session = replace(session, counted_to=max(session.counted_to, turn.position), active_since=None)
     if goal is None:
         return session
-    seconds = max(0.0, at - since if since is not None else 0.0) if fact.worked is None else fact.worked
+    seconds = 0.0 if since is None else max(0.0, at - since) if fact.worked is None else fact.worked
     spent = replace(goal.spent, tokens=goal.spent.tokens + turn.tokens, seconds=goal.spent.seconds + seconds)
     return replace(session, goal=replace(goal, spent=spent))
 
