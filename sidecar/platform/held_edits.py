@@ -163,12 +163,12 @@ class HeldEdits:
         path, at_rest = self._file(key), self._at_rest
         if at_rest is None or path.name.startswith("*") or not self._is_new(key, stamp_or_empty(path)):
             return
-        self._looked.pop(key, None)
         before, kind, now = self._files[key], self._kind(path), self._read(path)
         after = settle_edit(before, now, at_rest=at_rest, usable=lambda: self._usable(path, now))
         if after.held and after != before and self._undone(path, before.force):
             self._looked.pop(key, None)
-            return
+            now = self._read(path)
+            after = settle_edit(before, now, at_rest=lambda: False, usable=lambda: True)
         self._set(key, after)
         if (after.seen, after.force) == ("", before.force):
             self._news.pop(key, None)  # it is as it was, or was taken back
@@ -181,6 +181,7 @@ class HeldEdits:
         """Return whether a file or folder may have changed since it was looked at last."""
         if self._looked.get(key) == stamp:
             return False
+        self._looked.pop(key, None)
         if not stamp or time.time_ns() - stamp[1] > FRESH_NS:
             self._looked[key] = stamp
         return True
@@ -191,20 +192,19 @@ class HeldEdits:
 
     def _undone(self, path: Path, force: str) -> bool:
         """Undo an edit of a file whose readers do not ask us, and report it; return whether that was done."""
-        kind = self._kind(path)
+        kind, edited = self._kind(path), self._read(path)
         if kind.restore is None:
             return False
-        summary = kind.describe(force, self._read(path))
         try:
             now = read_text(path) if path.exists() else ""
             write_whole(path, kind.restore(now, force).encode())
         except (OSError, UnusableFileError, ValueError) as error:
             log.warning("%s could not be restored: %s", path, error)
             return False
-        self._incidents.report(
-            f"Supervisor: {path} was changed while an agent worked ({summary}). It is restored."
-        )
-        return True
+        if (left := self._read(path)) != edited:
+            said = f"{path} was changed while an agent worked ({kind.describe(left, edited)})"
+            self._incidents.report(f"Supervisor: {said}. It is restored.")
+        return left != edited
 
     def _waiting(self, project: str) -> Iterator[tuple[str, HeldEdit]]:
         for key, kept in list(self._files.items()):

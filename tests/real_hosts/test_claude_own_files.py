@@ -123,7 +123,8 @@ def test_settings_by_which_the_host_runs_no_hooks_or_others_are_put_back_or_hold
     users, ours = host.home / ".claude" / "settings.json", host.project / ".claude" / "settings.local.json"
     ours.parent.mkdir()
     ours.write_text("{}", encoding="utf-8")
-    off, path = '{"disableAllHooks": true, "theme": "light"}', '{"env": {"PYTHONPATH": "/evil"}}'
+    on = '"enabledPlugins": {"supervisor@supervisor": true}'
+    off, path = f'{{"disableAllHooks": true, "theme": "light", {on}}}', '{"env": {"PYTHONPATH": "/evil"}}'
     under.script(
         runs(f"echo '{off}' > {users}; sleep 3"),
         says("All tests pass. Done."),

@@ -25,7 +25,7 @@ import msgspec
 from msgspec import Struct
 
 from sidecar import __version__
-from sidecar.hosts.shared import PLUGIN_IDS, PLUGINS, SETTINGS_LIMIT, STEERING_SETTINGS
+from sidecar.hosts.shared import PLUGIN_IDS, SETTINGS_LIMIT, STEERING_SETTINGS
 from sidecar.platform import processes
 from sidecar.platform.files import OWNER_FILE, UnusableFileError, read_whole, write_whole
 from sidecar.platform.installation import HostError, altered_plugin_files, plugin_root
@@ -112,13 +112,13 @@ def change_settings(path: Path, change: Callable[[bytes], bytes], moves: Iterabl
 
 
 def restore_steering_settings(text: str, part: str) -> str:
-    """Return settings with this part as it was, and the rest as it is. Raises msgspec.DecodeError."""
+    """Return settings with this part as it was, and the rest as it is. Raises msgspec.DecodeError.
+
+    Which plugins are on stays, too: it may be the user who installs us or takes us out meanwhile.
+    """
     settings, kept = decode_settings(text.encode()), msgspec.json.decode(part or "{}", type=dict)
-    plugins = msgspec.json.decode(settings.get(PLUGINS, b"{}"), type=dict)
-    others = {name: on for name, on in plugins.items() if name not in PLUGIN_IDS}
     for name in STEERING_SETTINGS:
         put_or_drop(settings, name, kept.get(name))
-    put_or_drop(settings, PLUGINS, others | kept.get(PLUGINS, {}))
     return encode_settings(settings, text.encode()).decode()
 
 

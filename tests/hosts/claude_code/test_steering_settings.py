@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sidecar.hosts.claude_code.plugin import restore_steering_settings
-from sidecar.hosts.shared import read_claude_steering
+from sidecar.hosts.shared import STEERING_SETTINGS, read_claude_steering
 
 pytestmark = pytest.mark.proves("crashes and bad input")
 
@@ -43,12 +43,11 @@ def test_what_steers_is_seen_and_put_back_and_the_rest_stays(
     done = ATTACKS[attack] if attack == "all settings gone" else {**honest, **ATTACKS[attack]}
     path.write_text(json.dumps(done), encoding="utf-8")
     assert read_claude_steering(path) != kept
-    path.write_text(restore_steering_settings(path.read_text(encoding="utf-8"), kept), encoding="utf-8")
-    assert read_claude_steering(path) == kept
-    rest = json.loads(path.read_text(encoding="utf-8"))
-    for name in ("theme", "permissions"):
-        assert rest.get(name) == done.get(name)
-    assert rest["enabledPlugins"] == (OURS if attack == "all settings gone" else honest["enabledPlugins"])
+    restored = json.loads(restore_steering_settings(path.read_text(encoding="utf-8"), kept))
+    path.write_text(json.dumps(restored), encoding="utf-8")
+    assert (read_claude_steering(path) == kept) is ("plugin" not in attack and attack != "all settings gone")
+    steering = {name: before[name] for name in ("env",) if name in before}
+    assert restored == {**{name: done[name] for name in done if name not in STEERING_SETTINGS}, **steering}
 
 
 @pytest.mark.parametrize(

@@ -624,18 +624,23 @@ def test_a_projects_settings_of_a_host_stay_and_hold_the_goal_until_taken_back_o
 
 
 def test_the_users_settings_of_claude_code_are_put_back_and_what_the_host_writes_stays(scene: Scene) -> None:
-    path = Path.home() / ".claude" / "settings.json"
+    path, ours = Path.home() / ".claude" / "settings.json", {"supervisor@supervisor": True}
     path.parent.mkdir()
-    path.write_text('{"env": {"A": "1"}, "enabledPlugins": {"supervisor@supervisor": true}}')
+    path.write_text(json.dumps({"env": {"A": "1"}, "enabledPlugins": ours}))
     scene.speak()
-    path.write_text('{"disableAllHooks": true, "env": {"PATH": "evil"}, "theme": "light"}')
-    assert "settings.json was changed while an agent worked (disableAllHooks; enabledPlugins" in scene.stop()
-    now = {"env": {"A": "1"}, "theme": "light", "enabledPlugins": {"supervisor@supervisor": True}}
-    assert json.loads(path.read_text()) == now
+    honest = {"theme": "light", "enabledPlugins": ours}
+    path.write_text(json.dumps({"disableAllHooks": True, "env": {"PATH": "evil"}, **honest}))
+    told = scene.stop()
+    assert "settings.json was changed while an agent worked (disableAllHooks; env.A; env.PATH)" in told
+    assert json.loads(path.read_text()) == {"env": {"A": "1"}, **honest}
+    assert scene.watch.unaccepted(str(scene.project)) == ""
     scene.speak()
     path.unlink()
-    assert "It is restored" in scene.stop()
-    assert json.loads(path.read_text()) == {name: now[name] for name in ("env", "enabledPlugins")}
+    told = scene.stop()
+    assert "(env.A). It is restored" in told
+    assert "(enabledPlugins.supervisor@supervisor). The goal does not end until" in told
+    assert json.loads(path.read_text()) == {"env": {"A": "1"}}
+    assert scene.watch.unaccepted(str(scene.project))
 
 
 def test_what_hosts_write_for_a_person_and_what_a_person_changes_at_rest_is_told_to_nobody(
