@@ -33,7 +33,7 @@ CHANGE_FOLDER: Final = 0b11_1111_1111 << 4
 TRUNCATE, TRUNCATE_SINCE = 1 << 14, 3
 SHARED_BY_WORKTREES: Final = ("objects", "refs", "logs", "worktrees", "lfs")
 """What git writes of a repository when somebody works in another worktree of it: no hooks, no settings."""
-HOME_FOLDERS: Final = (".cache", ".config", ".local")
+HOME_FOLDERS: Final = (".cache", ".config", ".local", ".npm")
 """Where programs keep what is theirs in a user's home."""
 MARK: Final = "SUPERVISOR_PLACE"
 """The variable that names its place to a program, and shows what it started."""
