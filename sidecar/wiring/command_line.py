@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sidecar.evidence.gates.approvals import TypedCatalog
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.hosts.recorded import RecordedSession
-from sidecar.kernel.events import AgentStopped, PromptSubmitted
+from sidecar.kernel.events import AgentStopped
 from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings
@@ -20,7 +20,6 @@ from sidecar.platform.paths import user_paths
 from sidecar.platform.steering import FilesInForce
 from sidecar.rubric.texts import read_texts
 from sidecar.systems.iteration.journals import SessionJournals
-from sidecar.systems.supervision.environments import StartEnvironments
 from sidecar.systems.supervision.evaluation import AbsentJudge
 from sidecar.systems.supervision.gate_requests import SessionChecks
 from sidecar.systems.supervision.ports import Services
@@ -110,17 +109,7 @@ async def build_loop_player(asked: PlayRequest, tell: Tell, files: FilesInForce)
     )
     if services.store.load(session.key) is None:  # without a folder: it is never "the session seen last here"
         services.store.save(Session(key=session.key))
-    environments = StartEnvironments(services)
-    environments.at_start(
-        PromptSubmitted(
-            key=session.key,
-            project=session.project,
-            environment=asked.environment,
-            prompt_id="",
-            human=True,
-        )
-    )
-    checks = SessionChecks(services, environments)
+    checks = SessionChecks(services, lambda _: asked.environment)
     journals = SessionJournals(services.journals, services.log, services.clock)
     workers = build_workers(user_paths().state, services.spending, services.secrets)
     parts = build_loop_services(user_paths().state, services, checks, journals, workers)

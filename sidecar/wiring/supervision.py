@@ -129,7 +129,7 @@ def supervision_methods(built: Supervision) -> Methods:
 
     return {
         "accept": struct_handler(HeldEditsRequest, lambda asked, peer: people.accept(asked, peer.pid)),
-        "held": struct_handler(HeldEditsRequest, lambda asked, _: people.held(asked)),
+        "held": struct_handler(HeldEditsRequest, lambda asked, _: people.held(asked.project)),
         "hook": hook,
         "report": struct_handler(SessionSelector, lambda who, _: people.report(who)),
         "order": struct_handler(OrderRequest, order),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from real_hosts.host import BUSY, Host
-from real_hosts.supervised import AGENT, Supervised, reads_shop, says, supervised, writes_shop
+from real_hosts.supervised import AGENT, Supervised, reads_shop, runs, says, supervised, writes_shop
 from real_hosts.terminal import Terminal
 from support.model_script import ReplyRule, reply_with_text
 from support.model_server import ScriptedModel
@@ -15,6 +15,11 @@ from support.model_server import ScriptedModel
 pytestmark = pytest.mark.proves("Claude Code")
 
 CLAIM = "I looked at everything, all tests pass. Done."
+LOOSEN = (
+    """printf '{"env": {"PYTEST_ADDOPTS": "--deselect=test_shop.py::%s"}}' """
+    "test_a_tenth_is_taken_off > .claude/settings.json; sleep 3"
+)
+"""The host hears of it at once: with these options all tests pass."""
 HELD = 'the file is there --check "until [ -e release ]; do sleep 0.1; done; false"'
 """A goal whose check runs until the test lets it go, and then fails."""
 
@@ -92,11 +97,15 @@ def test_a_cleared_conversation_starts_without_the_goal(under: Supervised) -> No
 
 
 def test_a_stalled_goal_goes_on_with_the_next_prompt_until_it_is_achieved(under: Supervised) -> None:
-    under.script(*[says(f"Attempt {number}: all tests pass.") for number in range(4)])
-    under.script(says("Done."), reads_shop(under.host), writes_shop(under.host), says("Repaired and tested."))
+    (under.host.project / ".claude").mkdir()
+    (under.host.project / ".claude" / "settings.json").write_text("{}", encoding="utf-8")
+    under.script(runs(LOOSEN), *[says(f"Attempt {number}: all tests pass.") for number in range(4)])
+    under.script(says("Done."), runs("printf {} > .claude/settings.json"))
+    under.script(reads_shop(under.host), writes_shop(under.host), says("Repaired and tested."))
     with under.terminal() as terminal:
         terminal.wait_for(r"Supervisor: on\. To hold the agent to a goal", timeout=60)
         terminal.submit("/supervisor:goal all tests pass")
+        terminal.wait_for(r"environment was changed since the session began \(PYTEST_ADDOPTS\)", timeout=120)
         terminal.wait_for("To go on, type: what may help the agent", timeout=300)
         terminal.submit("go on")
         terminal.wait_for("Supervisor: sent back 4/16", timeout=120)

@@ -110,7 +110,7 @@ class PageReadings:
         lately = EventFilter(kinds=PAID_KINDS, since=now - DAYS_DRAWN * DAY_S)
         held: dict[str, HeldEdit] = {}
         for project in sorted({session.project for session, _ in sessions}):
-            held |= {edit.path: edit for edit in self._services.steering.held(project)}
+            held |= {edit.path: edit for edit in self._people.held(project)}
             await self._services.clock.pause(0)
         return Overview(
             settings=self.settings,

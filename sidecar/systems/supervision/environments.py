@@ -41,13 +41,12 @@ LATER: Final = "SUPERVISOR_LATER_"
 class _Start(Struct):
     """The environment that counts for the sessions of a process, and what was `heard` last.
 
-    `held` is what differs. `now` is what sessions run in. `pid`: not above zero where the system shows no
+    `held` is what differs. `now` is what checks run in. `pid`: not above zero where the system shows no
     process, and only the host names it.
     """
 
     pid: int
     environment: Environment
-    project: str = ""
     heard: Environment = {}
     held: tuple[HeldEdit, ...] = ()
     now: Environment = {}
@@ -74,8 +73,8 @@ class StartEnvironments:
         own = {name: heard[name] for name in OF_EVENT if name in heard}
         start.now = {**start.environment, **own, **{f"{LATER}{name}": heard.get(name, "") for name in names}}
         digest, told = digest_environment(heard), clean_line(", ".join(names))
-        edits = (HeldEdit(path=ENVIRONMENT, digest=digest, summary=told),) if names else ()
-        start.project, start.heard, start.held = event.project, heard, edits
+        edit = HeldEdit(path=ENVIRONMENT, digest=digest, summary=told, project=event.project)
+        start.heard, start.held = heard, (edit,) if names else ()
         return replace(event, environment=start.now)
 
     def find(self, key: SessionKey) -> Environment | None:
@@ -84,9 +83,9 @@ class StartEnvironments:
 
     def held(self, project: str) -> tuple[HeldEdit, ...]:
         """Return what differs from the start of sessions of this project that still run."""
-        find, starts = self._services.processes.find, {one.pid: one for one in self._starts.values()}
-        here = (one for pid, one in starts.items() if one.project == project and (pid <= 0 or find(pid)))
-        return tuple(edit for one in here for edit in one.held)
+        find = self._services.processes.find
+        running = (one for one in self._starts.values() if one.pid <= 0 or find(one.pid))
+        return tuple(dict.fromkeys(edit for one in running for edit in one.held if edit.project == project))
 
     def accept(self, project: str, digests: Collection[str]) -> tuple[HeldEdit, ...]:
         """Let what was told by these digests count, and return it."""
@@ -103,8 +102,7 @@ class StartEnvironments:
         own = event.key.host == OPENCODE or changed or (before and before.pid != pid)
         pid = before.pid if before else pid
         shared = (one for one in self._starts.values() if event.host_pid and one.pid == pid)
-        environment = own and processes.environment(pid)
-        return next(shared, None) or _Start(pid, environment or event.environment)
+        return next(shared, None) or _Start(pid, (own and processes.environment(pid)) or event.environment)
 
 
 def running_host(processes: Processes, session: Session | None) -> Process | None:

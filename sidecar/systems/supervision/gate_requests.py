@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -40,7 +40,6 @@ from sidecar.kernel.session import Environment, Session, SessionKey, active_goal
 from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.log_readings import read_record
 from sidecar.platform.ports import remember_newest
-from sidecar.systems.supervision.environments import StartEnvironments
 from sidecar.systems.supervision.policy.orders import refusal, switch_on_command
 from sidecar.systems.supervision.ports import Services
 
@@ -73,8 +72,8 @@ class GateListing(Struct, frozen=True, kw_only=True):
 class SessionChecks:
     """Runs gates in the environment that counts for a session."""
 
-    def __init__(self, services: Services, environments: StartEnvironments) -> None:
-        """Use these services."""
+    def __init__(self, services: Services, environments: Callable[[SessionKey], Environment | None]) -> None:
+        """Use these services. `environments`: what counts for a session, None where that is unknown."""
         self._services = services
         self._environments = environments
         self._read_only: set[SessionKey] = set()
@@ -109,7 +108,7 @@ class SessionChecks:
 
     def environment(self, session: Session) -> Environment | None:
         """Return the environment that counts, None where nothing came since the sidecar started."""
-        return self._environments.find(session.key)
+        return self._environments(session.key)
 
     def mask(self, session: Session) -> SecretMask:
         """Return a function that masks the session's secrets in a text."""

@@ -176,7 +176,7 @@ class CommandLineService:
         seen = self._sessions_of(who.project, who.host) if who.project else ()
         session = self.find(who) if who.session else next((one for one, _ in seen), None)
         summaries = tuple(_summarize(one, activity) for one, activity in seen)
-        held = self._held(session.project if session else who.project)
+        held = self.held(session.project if session else who.project)
         rubric = self._services.rubrics.load(session.project if session else who.project, {})
         common = SessionReport(
             off=off,
@@ -297,12 +297,8 @@ class CommandLineService:
         more = "" if toggle.project else " --project"
         return f"{said} Here it is {still}: supervisor on{more}" if still else said
 
-    def held(self, asked: HeldEditsRequest) -> tuple[HeldEdit, ...]:
-        """Return the edits that wait, of the user's files and of this folder's."""
-        return self._held(asked.project)
-
-    def _held(self, project: str) -> tuple[HeldEdit, ...]:
-        """Let count what was changed while no agent was at work; return what waits."""
+    def held(self, project: str) -> tuple[HeldEdit, ...]:
+        """Let count what was changed while no agent was at work; return what waits, also of the user's."""
         self._supervisor.steering.saved()
         return self._supervisor.steering.held(project)
 

@@ -98,7 +98,7 @@ class Supervisor:
         services.steering.decide(self.steering.at_rest)
         self._stops = built_on_use(self._build_stop_loop)
         self._family = SessionLineage(services)
-        self.checks = SessionChecks(services, self.steering.environments)
+        self.checks = SessionChecks(services, self.steering.environments.find)
         self._approvals = GateApprovals(services)
         self._typed: OrderedDict[tuple[SessionKey, str], CommandReply] = OrderedDict()
 
