@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -47,7 +48,8 @@ def host(opencode_host: OpenCode) -> Iterator[OpenCode]:
     """With the server in its configuration, and a session with a goal in its user's state."""
     opencode_host.configure(mcp=SERVER)
     state = opencode_host.home / ".local" / "state" / "supervisor"
-    SessionFiles(state).save(Session(key=KEY, project=str(opencode_host.project), goal=goal(CONDITION)))
+    project, above = str(opencode_host.project), os.getpid()  # we start the host
+    SessionFiles(state).save(Session(key=KEY, project=project, goal=goal(CONDITION), host_process=above))
     yield opencode_host
     subprocess.run([str(SUPERVISOR), "stop"], env=dict(opencode_host.env), check=True, timeout=60)
 
