@@ -102,7 +102,7 @@ def build_supervision(
             altered_plugin,
         ),
         people=people,
-        clients=ToolClients(services, supervisor.hosts, people),
+        clients=ToolClients(services, supervisor, people),
         toasts=build_toasts(),
     )
 

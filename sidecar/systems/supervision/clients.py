@@ -15,16 +15,16 @@ from sidecar.kernel.session import Session, SessionKey
 from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.supervision.policy.orders import general_order_message
 from sidecar.systems.supervision.ports import Services
-from sidecar.systems.supervision.sessions import HostProcesses
+from sidecar.systems.supervision.supervisor import Supervisor
 
 
 class ToolClients:
     """Implements servers.tools.tool.Clients. A process id is 0 where nobody knows which process it is."""
 
-    def __init__(self, services: Services, hosts: HostProcesses, people: CommandLineService) -> None:
-        """`hosts` knows the processes of hosts, `people` who gives orders."""
+    def __init__(self, services: Services, supervisor: Supervisor, people: CommandLineService) -> None:
+        """`supervisor` knows the processes of hosts, `people` who gives orders."""
         self._services = services
-        self._hosts = hosts
+        self._hosts, self._steering = supervisor.hosts, supervisor.steering
         self.people = people
 
     def session(self, ident: str, key: SessionKey | None) -> Session | None:
@@ -46,10 +46,12 @@ class ToolClients:
     def may_ask(self, pid: int, session: Session, tool: str, *, person: bool) -> bool:
         """Whether a client may be asked for a person's answer, during a call of this tool.
 
-        It has the token of a `person`, or its host started it. No other call of the agent may run, as that
-        could answer. Of a host that nothing shows to be a person's, the user is told.
+        It has the token of a `person`, or its host started it. No other call of the agent may run, and no
+        changed setting of the host wait (its hook), as these could answer. Of a host that nothing shows to be
+        a person's, the user is told.
         """
-        if self._services.transcripts.unanswered(session.key, session.transcript, but=tool):
+        runs = self._services.transcripts.unanswered(session.key, session.transcript, but=tool)
+        if runs or self._steering.unaccepted(session.project):
             return False
         client = self._services.processes.find(pid)
         host = self._services.processes.find(client.parent) if client is not None else None

@@ -47,7 +47,7 @@ class Desk:
         self.state = Path(gettempdir(), f"desk-{uuid4()}")
         self.fakes.store.save(session(goal=goal(CONDITION)))
         self.people = CommandLineService(self.fakes.services, self.fakes.supervisor)
-        self.clients = ToolClients(self.fakes.services, self.fakes.supervisor.hosts, self.people)
+        self.clients = ToolClients(self.fakes.services, self.fakes.supervisor, self.people)
         self.on: tuple[str, ...] = (*DEFAULT, "tdd", "loop", "governance")
         journals = SessionJournals(self.fakes.journals)
         context = ToolContext(

@@ -50,7 +50,7 @@ class Machine(NoProcesses):
         services = self.fakes.services = with_other(self.fakes.services, processes=self)
         supervisor = self.fakes.supervisor = Supervisor(services)
         self.people = CommandLineService(services, supervisor)
-        self.clients = ToolClients(services, supervisor.hosts, self.people)
+        self.clients = ToolClients(services, supervisor, self.people)
 
     def find(self, pid: int) -> Process | None:
         return TABLE.get(pid)
@@ -109,15 +109,18 @@ async def test_a_process_calls_for_the_sessions_of_its_host(
     ],
 )
 async def test_a_person_answers_through_the_client_that_the_host_itself_started(
-    pid: int, key: SessionKey, told: str, *, asks: bool
+    pid: int, key: SessionKey, told: str, monkeypatch: pytest.MonkeyPatch, *, asks: bool
 ) -> None:
     machine = await Machine().begun()
     assert machine.clients.may_ask(pid, Session(key=key), "phase_plan", person=False) is asks
     assert machine.clients.may_ask(pid, Session(key=key), "phase_plan", person=True)
     assert (said := machine.told()).startswith(f"Supervisor: {told}" if told else "")
     assert bool(said) is bool(told)
+    steering = machine.fakes.supervisor.steering
+    with monkeypatch.context() as changed:
+        changed.setattr(steering, "unaccepted", lambda _project: "a hook that answers forms")
+        assert not machine.clients.may_ask(pid, Session(key=key), "phase_plan", person=True)
     machine.fakes.transcripts.runs = True
-    assert not machine.clients.may_ask(pid, Session(key=key), "phase_plan", person=False)
     assert not machine.clients.may_ask(pid, Session(key=key), "phase_plan", person=True)
 
 
