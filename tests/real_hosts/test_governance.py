@@ -25,6 +25,7 @@ from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.supervised import Supervised
 from sidecar.kernel.governance import GovernedPhase
+from sidecar.platform.confine import can_close_folders
 from support import form_client
 from support.governed import ANALYSIS, APPROVED, MADE, PASSED, PLAN, PROBLEM, implemented
 from support.model_script import (
@@ -67,8 +68,12 @@ def works(
 
 
 def implements(host: Host | OpenCode, model: ScriptedModel) -> None:
-    """The next worker makes the change, and writes into the project itself, which comes to nothing."""
-    works(host, model, implemented(*MADE), {str(host.project / "evil.py"): "evil", **MADE})
+    """The next worker makes the change, and writes into the project itself, which comes to nothing.
+
+    Where the system closes no folder, tests/workers/test_agents.py shows what comes of it.
+    """
+    outside = {str(host.project / "evil.py"): "evil"} if can_close_folders() else {}
+    works(host, model, implemented(*MADE), {**outside, **MADE})
 
 
 def holds(host: Host | OpenCode, files: Files) -> bool:
