@@ -11,9 +11,13 @@ import msgspec
 from measure import MEDIAN, Figure, Report, Series
 from msgspec import Struct
 
-HEAD: Final = ("figure", "ours", "peer", "peer's", "ratio", "aim", "runs")
+HEAD: Final = ("figure", "ours", "peer", "peer's", "ratio", "recorded", "aim", "runs")
 LARGE: Final = 100.0
 """From here on decimals are noise."""
+
+
+Recorded = Mapping[str, float]
+"""Ratios of an earlier run by the names of their rows."""
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -36,9 +40,14 @@ def machine() -> str:
     return f"{platform.python_implementation()} {platform.python_version()}, {system}, {os.cpu_count()} cores"
 
 
-def table(reports: Mapping[str, Report]) -> str:
+def row_name(benchmark: str, figure: Figure) -> str:
+    """What the row of a figure is called: it names the peer, because some have several."""
+    return f"{benchmark}: {figure.name} / {figure.against}"
+
+
+def table(reports: Mapping[str, Report], recorded: Recorded) -> str:
     """Everything in one table, and the remarks below it."""
-    rows = [_cells(name, figure) for name, report in reports.items() for figure in report.figures]
+    rows = [_cells(name, figure, recorded) for name, report in reports.items() for figure in report.figures]
     widths = [max(len(row[column]) for row in (HEAD, *rows)) for column in range(len(HEAD))]
     lines = [_line(HEAD, widths), _line(["-" * width for width in widths], widths)]
     lines += [_line(row, widths) for row in rows]
@@ -66,13 +75,14 @@ def _row(benchmark: str, figure: Figure) -> Row:
     )
 
 
-def _cells(benchmark: str, figure: Figure) -> tuple[str, ...]:
+def _cells(benchmark: str, figure: Figure, recorded: Recorded) -> tuple[str, ...]:
     return (
         f"{benchmark}: {figure.name}",
         _cost(figure.ours, figure),
         figure.against,
         _cost(figure.peer, figure),
         _ratio(figure),
+        f"{recorded[name]:.2f}" if (name := row_name(benchmark, figure)) in recorded else "",
         _aim(figure),
         str(len(figure.ours.values)),
     )
