@@ -1,12 +1,13 @@
 """Masks the session's secrets in what was recorded, before anything else sees it (law 10).
 
-A secret is the value of an environment variable whose name says so, and each part of a value that looks drawn
-at random. Secrets that are not in the session's environment are not recognized here.
+A secret is the value of an environment variable whose name says so, words without grammar, and each part of a
+value that looks drawn at random. Secrets that are not in the session's environment are not recognized here.
 """
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
@@ -25,11 +26,17 @@ MIN_SECRET_LENGTH = 8
 """Minimum characters of a secret; a shorter value cannot be told from ordinary words."""
 MIN_RANDOM_LENGTH: Final = 13
 MASK_TEXT = "[masked]"
-TOKEN: Final = re.compile(r"(?<![\w+/~-])[\w+/~-]{13,400}={0,2}", re.ASCII)
+TOKEN: Final = re.compile(r"(?<![\w+/~-])(?=[a-z_/~-]*[A-Z\d+])[\w+/~-]{13,8000}={0,2}", re.ASCII)
 """What may have been drawn at random: a word of over twelve characters, of base64 and hexadecimal too."""
-CHANGES_PER_CHARACTER: Final = 0.25
+CHANGES_NAMED: Final = 0.25
 """Changes of digits, capitals and small letters: 0.30 (base32) to 0.47 (hexadecimal) in drawn characters,
 less than 0.2 in names of files, versions and dates."""
+CHANGES_ALONE: Final = 0.3
+"""The same, where nothing says that a word is a secret."""
+HEXADECIMAL: Final = re.compile("0x[0-9a-fA-F]+|[0-9a-f]+|[0-9A-F]+")
+"""Digests, commits and addresses: secrets only where something says so."""
+PHRASE: Final = re.compile(r"[a-z]{3,12}(?: [^\W\d_]{3,12}){3,11}")
+"""Words without grammar, as they are drawn for a password."""
 COMMIT: Final = re.compile("[0-9a-f]{40}")
 """What CI tells in a variable, and a judge must be able to read."""
 
@@ -39,12 +46,18 @@ SecretMask = Callable[[str], str]
 """Returns a text with its secrets masked."""
 
 
-def looks_random(token: str) -> bool:
+def looks_random(token: str, length: int = MIN_RANDOM_LENGTH, changes: float = CHANGES_NAMED) -> bool:
     """Return whether a token has digits and letters in the disorder of drawn characters."""
     kinds = [(one.isdigit(), one.isupper()) for one in token if one.isascii() and one.isalnum()]
-    changes = sum(one != other and not (one[1] and not any(other)) for one, other in pairwise(kinds))
-    drawn = len(kinds) >= MIN_RANDOM_LENGTH and any(digit for digit, _ in kinds)
-    return drawn and changes >= len(kinds) * CHANGES_PER_CHARACTER and not COMMIT.fullmatch(token)
+    changed = sum(one != other and not (one[1] and not any(other)) for one, other in pairwise(kinds))
+    drawn = len(kinds) >= length and any(digit for digit, _ in kinds)
+    return drawn and changed >= len(kinds) * changes and not COMMIT.fullmatch(token)
+
+
+def looks_drawn(word: str) -> bool:
+    """Return whether a word of letters and digits is no name, number or digest, wherever it stands."""
+    length = 16 if word.islower() or word.isupper() else 12
+    return not HEXADECIMAL.fullmatch(word) and looks_random(word, length, CHANGES_ALONE)
 
 
 @lru_cache(maxsize=1024)
@@ -55,14 +68,20 @@ def _random_parts(value: str) -> tuple[str, ...]:
 
 def _secrets_in(environment: Mapping[str, str]) -> Iterator[str]:
     for name, value in environment.items():
-        if SECRET_NAME.search(name) and len(value) >= MIN_SECRET_LENGTH:
+        if (SECRET_NAME.search(name) and len(value) >= MIN_SECRET_LENGTH) or PHRASE.fullmatch(value):
             yield value
         yield from _random_parts(value)
 
 
+def _write_forms(secret: str) -> tuple[str, ...]:
+    """Return a secret, and how base64 and hexadecimal write it."""
+    encoded = secret.encode(errors="replace")
+    return secret, b64encode(encoded).decode().rstrip("="), encoded.hex()
+
+
 def build_secret_mask(environment: Mapping[str, str]) -> SecretMask:
     """Return a function that masks the secrets of this environment in a text."""
-    values = set(_secrets_in(environment))
+    values = {form for secret in _secrets_in(environment) for form in _write_forms(secret)}
     if not values:
         return str
     pattern = re.compile("|".join(re.escape(value) for value in sorted(values, key=len, reverse=True)))

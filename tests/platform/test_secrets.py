@@ -103,6 +103,46 @@ NAMED = {
     "npmrc": ("//registry.example.com/:_authToken={}", f"{made(8)}-{made(8)}"),
 }
 """Secrets that are known by what stands beside them."""
+PHRASE = "grey kettle under the bridge"
+DRAWN = "xK9mB4vQ7tRw2Zc5Ln8P"
+TELLING = {
+    "a drawn word, wherever it stands": (f"sent {DRAWN} to it", DRAWN),
+    "a word with a sign, as a password has": ('send "5j?7HDK5j4k8"', "5j?7HDK5j4k8"),
+    "base64 of a password": ("334 ZHdIRTVUSipeR0FibD9l", "ZHdIRTVUSipeR0FibD9l"),
+    "a block of YAML": (f"db_password: >-\n  {PHRASE}\nport: 1", PHRASE),
+    "a list of YAML": ("passwords:\n  - summer-1983-x\n  - winter-1984-y\nroles: []", "winter-1984-y"),
+    "a macro": (f'#define WIFI_PASSPHRASE \\\n    "{PHRASE}"', PHRASE),
+    "bytes": (
+        "SIGN_KEY[] = { 0x4e, 0x49, 0x4e, 0xa9, 0xe0, 0x97, 0x27, 0x5e, 0xef, 0xe7, 0x66, 0xd1 }",
+        "0xa9, 0xe0",
+    ),
+    "a pair of Kubernetes": ('- name: ADMIN_PASSWORD\n  value: "lighthouse-four"', "lighthouse-four"),
+    "data of Kubernetes": ("data:\n  a.txt: c2hvcA==\nkind: Secret\n", "c2hvcA=="),
+    "CDATA": (f"<passphrase><![CDATA[{PHRASE}]]></passphrase>", PHRASE),
+    "a column of Markdown": ("| who | password |\n|---|---|\n| bob | snowball-4 |", "snowball-4"),
+    "a column of CSV": ("id;password_first;active\n1;plum*604;yes\n2;pear*605;no", "pear*605"),
+    "a column of SQL": (" id | api_secret \n----+----\n  1 | efb93257bf0c2d23 \n", "efb93257bf0c2d23"),
+    "a column of spaces": ("NAME    SECRET         AGE\nshop    fir-cone-31    3d", "fir-cone-31"),
+    "a connection": ("Server=a;Uid=c;Password=Autumn in the woods;Encrypt=yes", "Autumn in the woods"),
+    "a statement of SQL": ("ALTER USER x IDENTIFIED BY 'Quarter&Past9'", "Quarter&Past9"),
+    ".pgpass": ("db.example.com:5432:shop:app:elderberry", "elderberry"),
+    "a hash of a password": ("bob:$apr1$GEaplXOU$0sJSkPEF7cZCgkKkbUXd6g", "0sJSkPEF7cZCgkKkbUXd6g"),
+    "a token for a user": ("https://e2985b515d37d2bdf867@git.example.com/a", "e2985b515d37d2bdf867"),
+    "a signed address": ("https://a.b/c?X-Amz-Signature=b98e46308fc1f0ac1319", "b98e46308fc1f0ac1319"),
+    "a flag": ("x11vnc -passwd f0vJFnGn -forever", "f0vJFnGn"),
+    "a flag after a user": ("mongosh -u ops -p plum-tree-9 x", "plum-tree-9"),
+    "a flag of a tool": (f"ssh-keygen -N '{PHRASE}' -f x", PHRASE),
+    "what a pipe brings": ("echo 'apple-pie' | sudo -S ls", "apple-pie"),
+    "codes for recovery": ("9e822-7qvuu\npo4fe-cspxi\nfytqs-x1cm9\n53mc9-jxx6t\n", "po4fe-cspxi"),
+    "words of a wallet": (
+        "lobster umbrella dolphin matrix thunder candy ensure fabric quantum icon velvet walnut",
+        "dolphin matrix",
+    ),
+    "an answer to a prompt": ("Password (it is shown)\n> kettle.no.77", "kettle.no.77"),
+    "a sentence": ("the password is Onion#3!x, as before", "Onion#3!x"),
+    "said again": ("password: bridge-77-x\n$ login bridge-77-x", "login bridge-77-x"),
+}
+"""Secrets in the forms of files, tables, tools and people; the second is what must not be left."""
 
 
 def pieces(secret: str, length: int = 8) -> set[str]:
@@ -145,6 +185,13 @@ def test_what_a_name_calls_secret_is_masked_and_its_name_stays(kind: str) -> Non
     assert MASK(hidden) == line.format("[masked]")
 
 
+@over_table("kind", TELLING)
+def test_a_secret_is_known_by_the_structure_that_it_stands_in(kind: str) -> None:
+    text, secret = TELLING[kind]
+    assert secret not in MASK(text)
+    assert "[masked]" in MASK(text)
+
+
 def test_a_private_key_is_masked_with_its_body_even_where_its_end_was_cut_off() -> None:
     body = "\n".join(made(64) for _ in range(5))
     head = "-----BEGIN RSA PRIVATE KEY-----"
@@ -169,6 +216,28 @@ def test_a_private_key_is_masked_with_its_body_even_where_its_end_was_cut_off() 
         "PWD=/home/user/project-1",
         "sk-learn-estimator-documentation-link",
         '"integrity": "sha512-' + "aB3/" * 21 + 'ab=="',
+        f"golang.org/x/oauth2 v0.21.0 h1:{DRAWN}",
+        f"x-amz-version-id: {DRAWN}",
+        f"ssh-ed25519 AAAAC3{DRAWN}",
+        "/nix/store/99m12iegs0xidv14gg60ogrf4lgw8apw-source",
+        f"dist/{DRAWN}.woff2",
+        "dGhlIHBhcnNlciBhY2NlcHRzIDMgY29tbWVudHM=",
+        '"login.password": "Password"',
+        '"login.forgot_password": "Password forgotten?"',
+        'PASSWORD_FIELD = "passwordField"',
+        "existingSecret: shop-db-2",
+        "secret_name: my-app-db-2",
+        'private_key: "keys/boot_signing.pem"',
+        "apiKey: ReadonlyUint8Array",
+        '"password": "VALUE_SPECIFIED_IN_NO_LOG_PARAMETER"',
+        "test_token.py::test_expired_token_returns_401 FAILED",
+        "secrets:\n  - db_password\n  - api_key",
+        "| `access_token`  | string  | at most 512 characters |",
+        "if password:\n    check(password)",
+        "def f(password, x1,\n      token, x2,\n      y):",
+        "keys = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]",
+        "docker run -u root -p 8080:80 shop",
+        "src/a.py:12:5:E501:line too long",
     ],
 )
 def test_ordinary_lines_are_left_as_they_are(line: str) -> None:
