@@ -14,6 +14,7 @@ import itertools
 import os
 import re
 import stat
+import time
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 OWNER_FILE: Final = 0o600
 OWNER_FOLDER: Final = 0o700
+FRESH_NS: Final = 2_000_000_000
+"""Nanoseconds after a change in which a file may change again and look the same to the file system."""
 BLOCK: Final = 64 * 1024
 """Bytes per read when a file is read from its end."""
 
@@ -186,6 +189,65 @@ def stamp_or_empty(path: Path) -> tuple[int, ...]:
         return file_stamp(path)
     except (OSError, ValueError):
         return ()
+
+
+class SeenFiles:
+    """Tells which files may have changed since they were asked for last, with few calls of the system.
+
+    A file is known by its stamp, and one that was not there by the stamp of its folder: it is not looked for
+    while that is the same. What changed so lately that it may change again unseen is not remembered.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[Path, tuple[Path | None, tuple[int, ...]]] = {}
+        self._folders: dict[Path, tuple[int, ...]] = {}
+
+    def begin(self) -> None:
+        """Begin a look: each folder is asked for once until the next one begins."""
+        self._folders.clear()
+
+    def is_new(self, path: Path) -> bool:
+        """Return whether this file may have changed."""
+        folder, stamp = known = self._seen.get(path, (None, ()))
+        if folder is not None and stamp == self._folder_state(folder):
+            return False
+        now = self._look(path)
+        if now == known:
+            return False
+        self._remember(path, now)
+        return True
+
+    def forget(self, path: Path) -> None:
+        """Let this file count as new the next time."""
+        self._seen.pop(path, None)
+
+    def _look(self, path: Path) -> tuple[Path | None, tuple[int, ...]]:
+        """Return the stamp of a file, or the folder in which there is none, and its state."""
+        if stamp := stamp_or_empty(path):
+            return None, stamp
+        folder = path.parent
+        return folder, self._folder_state(folder)
+
+    def _remember(self, path: Path, now: tuple[Path | None, tuple[int, ...]]) -> bool:
+        """Return whether it could be remembered."""
+        folder, stamp = now
+        settled = time.time_ns() - stamp[1] > FRESH_NS and (folder is None or not os.path.lexists(path))
+        if settled:
+            self._seen[path] = now
+        else:
+            self._seen.pop(path, None)
+        return settled
+
+    def _folder_state(self, folder: Path) -> tuple[int, ...]:
+        """Return the stamp of a folder; that of the one above it where there is none."""
+        if folder not in self._folders:
+            above, state = self._seen.get(folder, (None, ()))
+            if above is None or state != self._folder_state(above):
+                now = above, state = self._look(folder)
+                if not self._remember(folder, now) and above is not None:
+                    state = (0, time.time_ns())
+            self._folders[folder] = state
+        return self._folders[folder]
 
 
 # --- writing ------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ state file that says something else is written again and reported.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
@@ -23,7 +22,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.session import Environment
-from sidecar.platform.files import UnusableFileError, ensure_folder, stamp_or_empty, write_whole
+from sidecar.platform.files import SeenFiles, UnusableFileError, ensure_folder, stamp_or_empty, write_whole
 from sidecar.platform.older_edits import read_older_edits, remove_older_edits
 from sidecar.platform.state import Incidents, read_usable_state
 from sidecar.platform.steering import (
@@ -44,8 +43,6 @@ COPIES: Final = "in-force"
 STATE_LIMIT: Final = 16 * TEXT_LIMIT
 MAX_FILES: Final = 500
 """Files that are remembered; beyond that the projects met first are forgotten, but nothing that waits."""
-FRESH_NS: Final = 2_000_000_000
-"""Nanoseconds after a change in which a file may change again and look the same to the file system."""
 UNREADABLE: Final = "\0 it cannot be read"
 """Stands for the text of a folder, a pipe, a link that leads nowhere."""
 
@@ -77,13 +74,15 @@ class HeldEdits:
         self._path, self._copies = state / STATE_FILE, state / COPIES
         self._own, self._places, self._kinds = tuple(own.values()), places, kinds
         self._paths, self._keys = dict(own), {path: key for key, path in own.items()}
+        self._edited = tuple(path for path in own.values() if path.parent != state)
         self._incidents = incidents
         self._at_rest: Callable[[], bool] | None = None
         self._files: dict[str, Kept] = {}
         self._dirty = False
         self._stamp: tuple[int, ...] | None = None
-        self._looked: dict[str, tuple[int, ...]] = {}
-        self._watched: set[tuple[Path, ...]] = set()
+        self._seen = SeenFiles()
+        self._watched: dict[str, tuple[Path, ...]] = {}
+        self._probes: dict[str, Path] = {}
         self._news: dict[str, HeldEdit] = {}
 
     def decide(self, at_rest: Callable[[], bool]) -> None:
@@ -98,10 +97,10 @@ class HeldEdits:
     def watch(self, project: str, environment: Environment) -> tuple[Path, ...]:
         """Look at the files of a project from now on; return where people edit them, or the user's own."""
         found = tuple(self._places(project, environment))
-        if self._at_rest is not None and found not in self._watched:
-            self._watched.add(found)
+        if self._at_rest is not None and self._watched.get(project) != found:
+            self._watched[project] = found
             self._meet(found, project)
-        return (*found, *(path for path in self._own if path.parent != self._path.parent))
+        return (*found, *self._edited)
 
     def settle(self) -> tuple[HeldEdit, ...]:
         """Look at every file; return the edits since the last call: those that wait now and those that count.
@@ -111,6 +110,7 @@ class HeldEdits:
         if self._at_rest is None:
             return ()
         self._load()
+        self._seen.begin()
         for key in [key for key in self._files if key.rpartition("/")[2].startswith("*")]:
             self._meet_new_files(key)
         for key in list(self._files):
@@ -147,6 +147,7 @@ class HeldEdits:
             force = self._files.get(key, Kept()).force
             return path if self._read(path) == force else self._copy(key, force)
         self._set(key, self._files.get(key, Kept()))
+        self._seen.begin()
         self._look(key)
         self._save()
         return self._copy(key, self._files[key].force) if self._files[key].seen else path
@@ -161,12 +162,12 @@ class HeldEdits:
     def _look(self, key: str) -> None:
         """Settle whether what changed in a file counts."""
         path, at_rest = self._file(key), self._at_rest
-        if at_rest is None or path.name.startswith("*") or not self._is_new(key, stamp_or_empty(path)):
+        if at_rest is None or path.name.startswith("*") or not self._seen.is_new(path):
             return
         before, kind, now = self._files[key], self._kind(path), self._read(path)
         after = settle_edit(before, now, at_rest=at_rest, usable=lambda: self._usable(path, now))
         if after.held and after != before and self._undone(path, before.force):
-            self._looked.pop(key, None)
+            self._seen.forget(path)
             now = self._read(path)
             after = settle_edit(before, now, at_rest=lambda: False, usable=lambda: True)
         self._set(key, after)
@@ -176,15 +177,6 @@ class HeldEdits:
             faults = () if after.held or not now else tuple(kind.faults(path))
             edit = self._edit(path, before, now)
             self._news[key] = replace(edit, waits=after.held, serves=not after.seen, faults=faults)
-
-    def _is_new(self, key: str, stamp: tuple[int, ...]) -> bool:
-        """Return whether a file or folder may have changed since it was looked at last."""
-        if self._looked.get(key) == stamp:
-            return False
-        self._looked.pop(key, None)
-        if not stamp or time.time_ns() - stamp[1] > FRESH_NS:
-            self._looked[key] = stamp
-        return True
 
     def _usable(self, path: Path, text: str) -> bool:
         kind = self._kind(path)
@@ -226,7 +218,7 @@ class HeldEdits:
 
     def _put_in_force(self, key: str, text: str) -> None:
         self._set(key, replace(self._files.get(key, Kept()), force=text, seen="", held=False))
-        self._looked.pop(key, None)
+        self._seen.forget(self._file(key))
         self._news.pop(key, None)
 
     def _set(self, key: str, kept: Kept) -> None:
@@ -297,7 +289,9 @@ class HeldEdits:
     def _meet_new_files(self, pattern: str) -> None:
         """Remember the files that were made in a known folder: none of them was there before."""
         path = self._file(pattern)
-        if self._is_new(pattern, stamp_or_empty(path.parent)):
+        if pattern not in self._probes:
+            self._probes[pattern] = Path(f"{path}\0")  # no file has such a name, so its folder tells
+        if self._seen.is_new(self._probes[pattern]):
             for key in map(self._key, _list_files(path)):
                 self._set(key, self._files.get(key) or Kept(project=self._files[pattern].project))
 
@@ -309,7 +303,6 @@ class HeldEdits:
         ]
         for key in old[: max(0, len(self._files) - MAX_FILES)]:
             del self._files[key]
-            self._looked.pop(key, None)
             self._watched.clear()
 
     def _load(self) -> None:

@@ -24,7 +24,7 @@ from sidecar.kernel.rubric import (
     SectionRole,
     TextSpan,
 )
-from sidecar.platform.files import UnusableFileError, read_whole
+from sidecar.platform.files import SeenFiles, UnusableFileError, read_whole
 from sidecar.platform.steering import UNHELD, FilesInForce, SteeringKind
 from sidecar.rubric.files import (
     RejectedRubricError,
@@ -70,6 +70,8 @@ class RubricFiles:
         self._default = default
         self._own = own or {}
         self._files = files
+        self._seen = SeenFiles()
+        self._parsed: dict[Path, tuple[Rubric | None, str]] = {}
 
     def load(self, project: str, environment: Environment) -> Rubric:
         rejected: dict[str, str] = {}
@@ -78,7 +80,7 @@ class RubricFiles:
         held = next((edit for edit in self._files.held(project) if edit.path in names), None)
         for place in places:
             path = self._files.path_in_force(place.path)
-            present, why = _parse_place(place)
+            present, why = self._present(place)
             if why:
                 rejected[str(place.path)] = why
             rubric = present if path == place.path else _parse_place(RubricPlace(path))[0]
@@ -92,6 +94,13 @@ class RubricFiles:
             rubric, origin, broken = LAST_RESORT, LAST_RESORT.origin, False
         lines = tuple(f"{path}: {why}" for path, why in rejected.items())
         return replace(rubric, origin=origin, rejected=lines, held=held, broken=broken)
+
+    def _present(self, place: RubricPlace) -> tuple[Rubric | None, str]:
+        """Return what `_parse_place` does, again where nothing changed."""
+        self._seen.begin()
+        if self._seen.is_new(place.path) or place.path not in self._parsed:
+            self._parsed[place.path] = _parse_place(place)
+        return self._parsed[place.path]
 
     def begin(self, project: str) -> tuple[str, bool]:
         for place in rubric_places(project, {}, self._default):

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from sidecar.platform import files
 from sidecar.platform.files import UnusableFileError, read_whole, write_whole
 from support.disks import files_of_at_most, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 LIMIT = 1024
 
@@ -171,3 +172,59 @@ def test_a_file_that_is_not_there_is_no_fault_of_the_file(place: Path) -> None:
 def test_a_path_with_a_null_byte_is_unfit() -> None:
     with pytest.raises(UnusableFileError, match="no possible path"):
         read_whole(Path("/a\x00b"), LIMIT)
+
+
+def tick(folder: Path) -> None:
+    """Wait until the file system tells a later time."""
+    before = folder.stat().st_ctime_ns
+    while (probe := folder / "probe").write_text("") or probe.stat().st_ctime_ns == before:
+        continue
+    probe.unlink()
+
+
+def test_each_change_that_bears_on_a_file_is_seen_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "FRESH_NS", 0)
+    calls: list[Path] = []
+
+    def stamp(path: Path, stamp: Callable[[Path], tuple[int, ...]] = files.file_stamp) -> tuple[int, ...]:
+        calls.append(path)
+        return stamp(path)
+
+    monkeypatch.setattr(files, "file_stamp", stamp)
+    folder, beside = tmp_path / "watched" / "a" / "b", tmp_path / "beside"
+    file, sibling, seen = folder / "file", folder / "sibling", files.SeenFiles()
+    folder.parents[1].mkdir()
+    beside.mkdir()
+
+    def looks() -> list[bool]:
+        tick(beside)
+        seen.begin()
+        return [seen.is_new(path) for path in (file, sibling)]
+
+    def replaced() -> None:
+        folder.parent.rename(tmp_path / "moved")
+        (tmp_path / "other" / "b").mkdir(parents=True)
+        (tmp_path / "other" / "b" / "file").write_text("1")
+        (tmp_path / "other").rename(folder.parent)
+
+    changes: tuple[Callable[[], object], ...] = (
+        folder.parent.mkdir,
+        folder.mkdir,
+        lambda: file.write_text("1"),
+        lambda: file.write_text("2"),
+        lambda: sibling.write_text("2"),
+        replaced,
+        file.unlink,
+        folder.rmdir,
+    )
+    assert looks() == [True, True]
+    for change in changes:
+        assert looks() == [False, False]
+        change()
+        assert looks()[change is changes[4]]
+    calls.clear()
+    assert (looks(), len(calls)) == ([False, False], 1), "of what is not there one folder tells"
+    (folder.parent / "b").symlink_to(tmp_path / "later")
+    assert [looks(), looks()] == [[True, True]] * 2, "what a link leads to may be made elsewhere"

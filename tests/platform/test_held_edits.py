@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sidecar.kernel.session import SessionKey
-from sidecar.platform import held_edits
+from sidecar.platform import files, held_edits
 from sidecar.platform.held_edits import COPIES, STATE_FILE, UNREADABLE, HeldEdits
 from sidecar.platform.state import Incidents
 from sidecar.platform.steering import Kept, SteeringKind, settle_edit, text_digest
@@ -229,7 +229,7 @@ def test_a_second_edit_within_the_same_tick_of_the_file_system_is_seen(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tick = (time.time_ns(), time.time_ns())
-    monkeypatch.setattr(held_edits, "stamp_or_empty", lambda _: tick)
+    monkeypatch.setattr(files, "stamp_or_empty", lambda _: tick)
     house.file.write_text(NEW)
     assert house.settled() == {"steers.toml": False}
     house.at_rest = False
@@ -238,7 +238,7 @@ def test_a_second_edit_within_the_same_tick_of_the_file_system_is_seen(
 
 
 def test_where_nothing_changed_nothing_is_read(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_edits, "FRESH_NS", 0)
+    monkeypatch.setattr(files, "FRESH_NS", 0)
     house.settled()
     monkeypatch.setattr(HeldEdits, "_read", lambda *_: pytest.fail("a file was read"))
     monkeypatch.setattr(HeldEdits, "_write", lambda *_: pytest.fail("the state was written"))

@@ -127,7 +127,7 @@ class SteeringWatch:
 
     def set_to_work(self, event: HostEvent, *, human: bool = True) -> None:
         """Note that the agent goes to work. A person's prompt begins a turn, and was told of by `spoken`."""
-        if not human:
+        if not human and not self._working:
             self.settle()
         self._hear(event.key)
         before = self._working.pop(event.key, None)
