@@ -83,6 +83,7 @@ def test_orders_from_the_agents_shell_are_refused_whatever_its_environment_says(
 
 
 def test_a_plugin_that_the_agent_puts_beside_ours_is_told_and_holds_the_goal(under: Supervised) -> None:
+    (under.host.project / ".git" / "info" / "exclude").write_text(".opencode/\n", encoding="utf-8")
     evil = "export const Evil = async () => ({})"
     under.script(
         reads_shop(under.host),
