@@ -289,6 +289,16 @@ async def test_a_window_of_a_terminal_from_before_the_turn_is_the_users(stage: S
     assert "Not you?" not in (await agent.prompt("Go on.")).system_message
 
 
+async def test_what_the_hosts_settings_add_later_turns_no_check_green(stage: Stage) -> None:
+    agent = await stage.agent_with_goal()
+    loose = {"PYTEST_ADDOPTS": "--deselect=test_shop.py::test_a_tenth_is_taken_off"}
+    later = ScriptedAgent(plugin_root(), agent.project, {**stage.scene.environment, **loose}, agent.session)
+    later.say("All tests pass. Done.")
+    told = await later.stop()
+    assert "test_a_tenth_is_taken_off" in told.feedback
+    assert "the environment was changed since the session began (PYTEST_ADDOPTS)" in told.system_message
+
+
 def as_relay(agent: ScriptedAgent, *steps: str) -> str:
     """A shell line that becomes a process which the host started itself, and speaks as its relay would.
 

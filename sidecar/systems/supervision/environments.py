@@ -65,7 +65,7 @@ class StartEnvironments:
         heard, start, pid = event.environment, self._starts.get(event.key), event.speaker or -event.host_pid
         if not heard or event.ours:
             return event
-        if start is None or (start.pid != pid and self._services.processes.find(start.pid) is None):
+        if start is None or start.pid != pid:
             start = self._begin(event, pid)
         remember_newest(self._starts, event.key, start, MAX_ENVIRONMENTS)
         counts, said = map(without_host_variables, (start.environment, heard))
@@ -99,8 +99,7 @@ class StartEnvironments:
         processes, saved = self._services.processes, load_readable(self._services.store, event.key)
         before = running_host(processes, saved)
         changed = saved and before and saved.environment not in ("", digest_environment(event.environment))
-        own = event.key.host == OPENCODE or changed or (before and before.pid != pid)
-        pid = before.pid if before else pid
+        own, pid = event.key.host == OPENCODE or changed, before.pid if before else pid
         shared = (one for one in self._starts.values() if event.host_pid and one.pid == pid)
         return next(shared, None) or _Start(pid, (own and processes.environment(pid)) or event.environment)
 
