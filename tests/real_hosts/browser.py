@@ -38,8 +38,12 @@ def browser_modules() -> Path:
     return installed(PLAYWRIGHT, PLAYWRIGHT_PINNED, hosts_folder()).parents[2]
 
 
-async def play(stage: Stage) -> ScriptedAgent:
-    """Let two agents claim and one of them cheat; return this one before its last stop, which is honest."""
+async def play(stage: Stage) -> tuple[str, ScriptedAgent]:
+    """Let two agents claim and one of them cheat; return this one before its last stop, which is honest.
+
+    With it comes the page's address: while they work we, as their host, are given none.
+    """
+    address = stage.supervisor("dashboard").stdout.strip()
     other, agent = [await stage.agent_with_goal() for _ in range(2)]
     for one in (other, agent):
         one.say(CLAIM)
@@ -52,12 +56,14 @@ async def play(stage: Stage) -> ScriptedAgent:
     agent.edit("shop.py", REPAIRED_SOURCE)
     await agent.run("python -m pytest -q")
     agent.say(f"{DIAGNOSIS} {REPORT}")
-    return agent
+    return address, agent
 
 
-async def look(stage: Stage, agent: ScriptedAgent, modules: Path, chromium: str, folder: str = "") -> Look:
-    """Open the page, and let `agent` stop when it is open. Pictures go into `folder`, "" for none."""
-    url = stage.supervisor("dashboard").stdout.strip()
+async def look(
+    stage: Stage, played: tuple[str, ScriptedAgent], modules: Path, chromium: str, folder: str = ""
+) -> Look:
+    """Open the page, and let the agent stop when it is open. Pictures go into `folder`, "" for none."""
+    url, agent = played
     node = shutil.which("node") or "node"
     home = str(stage.scene.home)
     with subprocess.Popen(  # noqa: ASYNC220 - nothing else runs

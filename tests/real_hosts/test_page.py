@@ -23,8 +23,8 @@ async def test_every_page_is_live_and_whole_for_eyes_keyboard_and_screen_reader(
     except InstallError as error:
         missing(str(error))
     async with staged(tmp_path) as stage:
-        agent = await play(stage)
-        seen = await look(stage, agent, modules, chromium)
+        played = await play(stage)
+        seen = await look(stage, played, modules, chromium)
     assert seen.faults == ()
     assert set(seen.places) == {"overview", "checks", "session", "stop", "newest"}
     assert min(seen.places.values()) > 3
