@@ -24,7 +24,8 @@ class GateContext(Struct, frozen=True, kw_only=True):
     `since`: when the work began, in seconds since the epoch; 0 where nobody asks what changed outside.
     `base`: the files as they were then, by which copies are made. `watch`: the files, relative to the
     project, of which a run tells whether it opened them. `whole`: keep all output that is read, not only its
-    end. `names`: keep the names of the tests that ran. `hear` gets what gates print while they run.
+    end. `names`: keep the names of the tests that ran. `hear` gets what gates print while they run. `origin`:
+    of what `project` is a copy or a worktree for a while; a run counts as one there, on these files.
     """
 
     project: str
@@ -36,6 +37,7 @@ class GateContext(Struct, frozen=True, kw_only=True):
     whole: bool = False
     names: bool = False
     hear: Callable[[str], None] | None = None
+    origin: GateContext | None = None
 
 
 class CopyVersion(StrEnum):

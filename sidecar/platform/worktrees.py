@@ -29,7 +29,6 @@ from sidecar.platform.git import (
     UnseenError,
     clean_git_environment,
     git_config_arguments,
-    join_with_nul,
     split_at_nul,
 )
 from sidecar.platform.processes import ProcessResult, find_program
@@ -98,12 +97,7 @@ class Worktrees:
             await self.remove(name)
             return
         git = replace(self._git, folder=place)
-        links = [path for path in await self._ignored() if (place / path).is_symlink()]
         await _told(git, "add", "--all")
-        if links:
-            untrack = ("--literal-pathspecs", "rm", "-r", "--cached", "--quiet", "--ignore-unmatch")
-            listed = ("--pathspec-from-file=-", "--pathspec-file-nul")
-            await _told(git, *untrack, *listed, stdin=join_with_nul(links))
         if (await git.ask("diff", "--cached", "--quiet")).exit_code:
             await _told(git, "commit", "--quiet", "--no-verify", "--message", message)
         tip = await _head(git)

@@ -14,7 +14,6 @@ from sidecar.evidence.gates.approvals import TRUST_FILE, InstructionRegistry, Tr
 from sidecar.evidence.ports import (
     EvidenceServices,
     GateCatalog,
-    GateRunner,
     OldChecks,
     TreeCheckpoints,
     Workspace,
@@ -50,6 +49,7 @@ from sidecar.wiring.hosts import HOST_KINDS, project_host_settings, user_host_se
 
 if TYPE_CHECKING:
     from sidecar.evidence.code_host import CodeHost
+    from sidecar.evidence.gates.batch import ProjectGates
 
 T = TypeVar("T")
 CACHED: Final = 64
@@ -131,12 +131,13 @@ def build_evidence(
     """Build the real adapters, each when it is first used. `files`: others in force than the platform's."""
     files = files or platform.steering
     code_host, workspace = built_on_use(_code_host), built_on_use(partial(build_workspace, state))
+    gates = built_on_use(partial(_gates, workspace, code_host))
     return EvidenceServices(
         **vars(platform),
         catalog=built_on_use(partial(_catalog, state, files, code_host)),
         checkpoints=built_on_use(partial(_checkpoints, state)),
-        gates=built_on_use(partial(_gates, workspace, code_host)),
-        old_checks=built_on_use(partial(_old_checks, workspace)),
+        gates=gates,
+        old_checks=built_on_use(partial(_old_checks, workspace, gates)),
         workspace=workspace,
     )
 
@@ -160,16 +161,16 @@ def _code_host() -> CodeHost:
     return CodeHost()
 
 
-def _gates(workspace: Workspace, code_host: CodeHost) -> GateRunner:
+def _gates(workspace: Workspace, code_host: CodeHost) -> ProjectGates:
     from sidecar.evidence.gates.batch import ProjectGates
 
     return ProjectGates(workspace=workspace, code_host=code_host)
 
 
-def _old_checks(workspace: Workspace) -> OldChecks:
+def _old_checks(workspace: Workspace, gates: ProjectGates) -> OldChecks:
     from sidecar.evidence.proof.old_checks import ScratchChecks
 
-    return ScratchChecks(workspace)
+    return ScratchChecks(workspace, gates.memory)
 
 
 def build_workspace(state: Path) -> Workspace:

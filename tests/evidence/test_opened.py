@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.evidence.gates.cache import GateMemory, describe_circumstances
 from sidecar.evidence.gates.runner import run_gate_once
@@ -152,8 +153,11 @@ def test_what_is_told_late_is_heard(tmp_path: Path) -> None:
 
 def test_a_remembered_pass_answers_only_for_files_that_it_watched() -> None:
     memory, gate = GateMemory(), gate_of("pytest")
-    at = describe_circumstances(gate, GateContext(project="/p", tree="t", environment={}))
-    passed = GateRun(gate=gate, outcome=Outcome.PASSED, tree="t", opened=("a.py",))
-    memory.keep(at, passed, ("a.py", "b.py"))
-    recalled = [memory.recall(at, gate, watch) for watch in (("a.py",), ("b.py",), ("b.py", "c.py"))]
+    asked = GateContext(project="/p", tree="t", environment={}, watch=("a.py", "b.py"))
+    at = describe_circumstances(gate, asked)
+    memory.keep(at, GateRun(gate=gate, outcome=Outcome.PASSED, tree="t", opened=("a.py",)), asked)
+    recalled = [
+        memory.recall(at, gate, replace(asked, watch=watch))
+        for watch in (("a.py",), ("b.py",), ("b.py", "c.py"))
+    ]
     assert [one.opened if one else "runs again" for one in recalled] == [("a.py",), (), "runs again"]

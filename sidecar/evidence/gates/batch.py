@@ -127,20 +127,20 @@ class _Batch:
 
     async def _one(self, key: Circumstances | None, gate: Gate) -> GateRun:
         """Reuse a gate's pass, else run the gate in the time that waiting has left."""
-        if key and (known := self._gates.memory.recall(key, gate, self._at.watch)):
+        if key and (known := self._gates.memory.recall(key, gate, self._at)):
             return known
         left = self.limit(gate) - (self._begun - self._asked)
-        run = await self._tried(gate, left) if left > 0 else await self.late(gate)
+        run = await self._tried(key, gate, left) if left > 0 else await self.late(gate)
         return self._gates.memory.weigh(key, run) if key else run
 
-    async def _tried(self, gate: Gate, seconds: float) -> GateRun:
+    async def _tried(self, key: Circumstances | None, gate: Gate, seconds: float) -> GateRun:
         """Run a gate, and rerun it once if it failed and may pass."""
         until = self._clock() + seconds
         first = await self._gates.once(gate, self._at, seconds)
         if not _may_rerun(first) or until - self._clock() <= first.seconds:
             return first
         moved = await self._has_moved()
-        if not moved and not self._gates.memory.was_flaky(gate, self._at.project):
+        if not moved and not self._gates.memory.was_flaky(key):
             return first
         second = await self._gates.once(gate, self._at, until - self._clock())
         return combine_reruns(first, second, flaky=not moved)
@@ -151,12 +151,12 @@ class _Batch:
         return workspace is not None and await workspace.fingerprint(at.project, at.environment) != at.tree
 
     async def _kept(self, ended: Sequence[_FinishedRun], since: float) -> list[GateRun]:
-        """Check whether the tree changed during runs that passed; if not, remember the passes.
+        """Check whether the tree changed during runs that passed; if not, remember them.
 
         `since`: when the first of them began, in seconds since the epoch.
         """
         runs = [one.run for one in ended]
-        if not any(one.passed_now for one in ended):
+        if not (self._at.origin or any(one.passed_now for one in ended)):
             return runs
         moved = await self._has_moved()
         written = moved or await self._was_touched(since)
@@ -165,8 +165,9 @@ class _Batch:
             await self._confirmed(one, moved=moved, written=written, blind=bool(unopened)) for one in ended
         ]
         for one, run in zip(ended, runs, strict=True):
-            if one.passed_now and one.key and one.key == await self._gates.circumstances(run.gate, self._at):
-                self._gates.memory.keep(one.key, run, self._at.watch)
+            sure = one.passed_now or (self._at.origin and not moved)
+            if sure and one.key and one.key == await self._gates.circumstances(run.gate, self._at):
+                self._gates.memory.keep(one.key, run, self._at)
         return runs
 
     async def _was_touched(self, since: float) -> bool:

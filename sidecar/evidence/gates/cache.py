@@ -1,6 +1,7 @@
-"""Remembers earlier gate runs on the same tree: reusable passes, and failures, to detect flaky gates.
+"""Remembers earlier gate runs on the same files: in a project, in its copies and in its other worktrees.
 
-A pass is reused only if everything it depends on is unchanged: the files, the command and the environment.
+A pass is reused only if everything it depends on is the same: the files, the command and the environment, but
+not where the files lie. A failure is reused in copies alone; in a project it tells which gates are flaky.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import re
 import shutil
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
@@ -19,16 +20,31 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext
-from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
+from sidecar.kernel.gate import (
+    NOTHING_SHOWN,
+    REMOTE_GATE_KINDS,
+    Gate,
+    GateOrigin,
+    GateRun,
+    Kind,
+    Outcome,
+)
 from sidecar.kernel.session import Environment
 from sidecar.platform.data import load_data
-from sidecar.platform.environments import environments_in, folders_up_to_project, project_environment
+from sidecar.platform.environments import (
+    environments_in,
+    folders_in_main_checkout,
+    folders_up_to_project,
+    installed_folders,
+    project_environment,
+)
+from sidecar.platform.git import find_checkout
 
 K = TypeVar("K")
 T = TypeVar("T")
 
 MEMORY_SIZE: Final = 256
-"""Passes kept, and failures kept; beyond that, the least recently used one is removed."""
+"""Runs kept, and failures known; beyond that, the least recently used one is removed."""
 
 
 class RunEnvironment(Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,8 +73,9 @@ def without_result_caches(environment: Environment) -> dict[str, str]:
 class Circumstances(Struct, frozen=True, kw_only=True):
     """Everything that must be equal for a pass to be reused. `tree` is never empty in a `GateMemory`.
 
-    `others`: the rest of the gate and of the environment, and the digest of what lies outside the tree; see
-    `digest_run_environment`.
+    `project`: its place in its repository. `others`: the rest of the gate and of the environment, and the
+    digest of what lies outside the tree; see `digest_run_environment`. `copied`: it runs in a copy; where a
+    pass was seen does not matter.
     """
 
     project: str
@@ -66,16 +83,21 @@ class Circumstances(Struct, frozen=True, kw_only=True):
     command: str
     folder: str
     others: tuple[object, ...]
+    copied: bool = False
 
 
 def describe_circumstances(gate: Gate, at: GateContext, world: str = "") -> Circumstances:
     """Describe the circumstances of a run that is about to start."""
+    own = (at.origin or at).project
+    checkout = find_checkout(Path(own))
+    inside = os.path.relpath(os.path.realpath(own), checkout.top) if checkout else ""
     return Circumstances(
-        project=at.project,
+        project=f"{checkout.common}:{inside}" if checkout else own,
         tree=at.tree,
         command=gate.command,
         folder=gate.folder,
-        others=(gate.python, gate.kind, gate.counts, gate.least, world),
+        others=(gate.python, gate.kind, gate.counts, gate.least, at.names, world),
+        copied=at.origin is not None,
     )
 
 
@@ -90,23 +112,36 @@ def may_reuse_pass(gate: Gate) -> bool:
     return gate.kind is not Kind.CHECK or gate.origin is GateOrigin.DETECTED
 
 
+class _KeptRun(Struct, frozen=True):
+    """A run, and what it was asked to tell besides how it ended."""
+
+    run: GateRun
+    watched: frozenset[str]
+    since: float
+
+
 class GateMemory:
-    """Passes and failures by their circumstances, and flaky gates, kept in memory."""
+    """Runs by their circumstances, and flaky gates, kept in memory."""
 
     def __init__(self, size: int = MEMORY_SIZE) -> None:
         self._size = size
-        self._passes: OrderedDict[Circumstances, tuple[GateRun, frozenset[str]]] = OrderedDict()
+        self._runs: OrderedDict[Circumstances, _KeptRun] = OrderedDict()
         self._failures: OrderedDict[Circumstances, None] = OrderedDict()
         self._flaky: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
-    def recall(self, at: Circumstances, gate: Gate, watch: Sequence[str] = ()) -> GateRun | None:
-        """Return an earlier pass, marked as cached; None where none told of all these files."""
-        run, watched = self._passes.get(at, (None, frozenset[str]()))
-        if run is None or not watched.issuperset(watch):
-            return None
-        self._passes.move_to_end(at)
-        opened = tuple(path for path in run.opened or () if path in watch)
-        return replace(run, gate=gate, cached=True, opened=None if run.opened is None else opened)
+    def recall(self, at: Circumstances, gate: Gate, asked: GateContext) -> GateRun | None:
+        """Return an earlier run, marked as cached; None where none told all that is asked for."""
+        for key in (replace(at, copied=False), at):
+            kept = self._runs.get(key)
+            if kept is None or not kept.watched.issuperset(asked.watch):
+                continue
+            if asked.since and not 0 < kept.since <= asked.since:
+                continue
+            self._keep(self._runs, key, kept)
+            told = kept.run.opened
+            opened = None if told is None else tuple(path for path in told if path in asked.watch)
+            return replace(kept.run, gate=gate, tree=asked.tree, cached=True, opened=opened)
+        return None
 
     def weigh(self, at: Circumstances, run: GateRun) -> GateRun:
         """Remember a failure, and mark a pass as flaky if it failed before under the same circumstances."""
@@ -120,14 +155,17 @@ class GateMemory:
             self._keep(self._flaky, (at.project, at.folder, at.command), None)
         return run
 
-    def was_flaky(self, gate: Gate, project: str) -> bool:
+    def was_flaky(self, at: Circumstances | None) -> bool:
         """Whether this gate failed and passed on one tree, whichever that was."""
-        return (project, gate.folder, gate.command) in self._flaky
+        return at is not None and (at.project, at.folder, at.command) in self._flaky
 
-    def keep(self, at: Circumstances, run: GateRun, watch: Sequence[str] = ()) -> None:
-        """Remember a pass that told of these files, unless it is flaky, cached, or files moved."""
-        if at.tree and run.outcome is Outcome.PASSED and not (run.flaky or run.moved or run.cached):
-            self._keep(self._passes, at, (run, frozenset(watch)))
+    def keep(self, at: Circumstances, run: GateRun, asked: GateContext) -> None:
+        """Remember a pass, and of a copy any run; not if it is flaky, cached, or files moved."""
+        if not at.tree or run.outcome in NOTHING_SHOWN or run.flaky or run.moved or run.cached:
+            return
+        if run.outcome is Outcome.PASSED or at.copied:
+            key = replace(at, copied=run.outcome is not Outcome.PASSED)
+            self._keep(self._runs, key, _KeptRun(run, frozenset(asked.watch), asked.since))
 
     def _keep(self, kept: OrderedDict[K, T], at: K, value: T) -> None:
         kept[at] = value
@@ -145,12 +183,14 @@ class GateMemory:
 # - installed packages: the lists that package managers keep in node_modules, and the folders into which they
 #   install for Python, by modification time;
 # - tools and interpreters: every word of the command that names a program, and `runtimes`, each by resolved
-#   path, size and modification time, in place of its version, which would require running it;
+#   path, size and modification time, in place of its version, which would require running it; a file of the
+#   project by its content;
 # - files in the user's home that choose a version (`version_files`).
 #
-# It does not cover packages installed in editable mode from outside the project, services that tests use, the
-# clock, or the kernel. Passes of gates that by nature depend on more than the tree are never kept: see
-# `may_reuse_pass`.
+# Paths below the project, its origin or its main checkout are relative, so that the same files have the same
+# digest in each of them. It does not cover packages installed in editable mode from outside the project,
+# services that tests use, the clock, or the kernel. Passes of gates that by nature depend on more than the
+# tree are never kept: see `may_reuse_pass`.
 
 
 PROGRAM_WORD: Final = re.compile(r"[\w.+/-]{1,200}")
@@ -162,8 +202,10 @@ CONTENT_LIMIT: Final = 64 << 20
 
 def digest_run_environment(gate: Gate, at: GateContext) -> str:
     """Digest everything listed above. Never raises; a missing file is part of the digest as missing."""
-    folder = Path(at.project, gate.folder)
-    environment = project_environment(str(folder), at.environment, at.project, gate.python)
+    project, folder, own = Path(at.project), Path(at.project, gate.folder), at.origin or at
+    environment = project_environment(str(folder), own.environment, at.project, gate.python)
+    places = map(re.escape, (at.project, own.project, *map(str, folders_in_main_checkout([project]))))
+    below = re.compile(f"({'|'.join(places)})(?=[/:]|$)")
     known = load_data("run_environment", RunEnvironment)
     digest = hashlib.blake2b(digest_size=20)
     for part in (
@@ -173,11 +215,11 @@ def digest_run_environment(gate: Gate, at: GateContext) -> str:
             for place in folders_up_to_project(str(folder), at.project)
             for name in (*known.lock_files, *known.install_records)
         ),
-        *_program_signatures(gate.command, folder, environment, known.runtimes),
+        *_program_signatures(gate.command, project, folder, environment, known.runtimes),
         *_python_signatures(folder, environment),
         *(_content_digest(Path(environment.get("HOME", "/"), name)) for name in known.version_files),
     ):
-        digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
+        digest.update(below.sub("", part).encode("utf-8", "surrogateescape") + b"\0")
     return digest.hexdigest()
 
 
@@ -203,24 +245,25 @@ def _stat_signature(path: Path) -> str:
 
 
 def _program_signatures(
-    line: str, folder: Path, environment: Mapping[str, str], runtimes: tuple[str, ...]
+    line: str, project: Path, folder: Path, environment: Mapping[str, str], runtimes: tuple[str, ...]
 ) -> Iterator[str]:
     words = dict.fromkeys(found[0] for found in islice(PROGRAM_WORD.finditer(line), 4 * PROGRAM_LIMIT))
     path = environment.get("PATH", os.defpath)
     for word in (*islice(words, PROGRAM_LIMIT), *runtimes):
-        found = str(folder / word) if "/" in word else shutil.which(word, path=path)
-        yield _stat_signature(Path(found)) if found else ""
+        found = str(folder / word) if "/" in word else shutil.which(word, path=path) or ""
+        own = found.startswith(f"{project}/") and installed_folders().isdisjoint(Path(found).parts)
+        yield _content_digest(Path(found)) if own else _stat_signature(Path(found)) if found else ""
 
 
 def _python_signatures(folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
     """Yield settings and times of the active environment, and of those that a tool may find."""
     found = shutil.which("python3", path=environment.get("PATH", os.defpath))
-    roots = [*environments_in(folder), Path(environment.get("HOME", "/"), ".local")]
+    roots = [Path(environment.get("HOME", "/"), ".local")]
     if environment.get("VIRTUAL_ENV"):
         roots.append(Path(environment["VIRTUAL_ENV"]))
     if found:
         roots += [Path(found).parent.parent, Path(found).resolve().parent.parent]
-    for root in dict.fromkeys(roots):
+    for root in dict.fromkeys((*roots, *environments_in(folder))):
         yield _content_digest(root / "pyvenv.cfg")
         yield _stat_signature(root / "bin" / "python")
         for name in ("dist-packages", "site-packages"):

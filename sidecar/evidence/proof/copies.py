@@ -1,11 +1,11 @@
-"""Runs gates in scratch copies of a project, and remembers what they showed for the same files."""
+"""Runs gates in scratch copies of a project, where nothing remembers how they end on the same files."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.detection.detect import detect_gates
-from sidecar.evidence.gates.cache import environment_for_copies
+from sidecar.evidence.gates.cache import (
+    GateMemory,
+    describe_circumstances,
+    digest_run_environment,
+    environment_for_copies,
+)
 from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import CopyVersion, GateContext, ProjectCopy, Workspace
 from sidecar.evidence.proof.check_files import find_reporting_files, stamp_check_files
@@ -21,8 +26,6 @@ from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.platform.files import scratch_folder
 
-MEMORY_SIZE: Final = 256
-"""Runs that are remembered."""
 SLOWER_ON_OLD_CODE: Final = 4
 LEAST_SECONDS: Final = 20.0
 """New checks on the old code have this many times the seconds of a run, but at least these."""
@@ -34,8 +37,6 @@ MAY_HANG: Final = frozenset((CopyVersion.NEW_CHECKS, CopyVersion.BASE_PRODUCT))
 """Copies in which a test that is new may hang on the old code."""
 NO_TIME: Final = "there was no time left"
 SWAPPED: Final = "files of the check were written while it ran"
-
-RunMemory = OrderedDict[tuple[object, ...], GateRun]
 
 
 class CopiedRuns(Struct, frozen=True):
@@ -55,7 +56,7 @@ class ScratchRuns:
     """Runs gates in copies of one project, until a time."""
 
     def __init__(
-        self, workspace: Workspace, base: FileBaseline, at: GateContext, seconds: float, memory: RunMemory
+        self, workspace: Workspace, base: FileBaseline, at: GateContext, seconds: float, memory: GateMemory
     ) -> None:
         self._workspace, self._memory = workspace, memory
         self._at, self.base = at, base
@@ -95,32 +96,37 @@ class ScratchRuns:
         `changed`: what else than the version tells how the copy's files are, and a file to watch.
         """
         gate = run.gate
-        key = (copy.content, changed, gate.command, gate.folder, gate.kind, gate.counts, gate.least)
-        if copy.content and key in self._memory:
-            return self._memory[key]
+        place = GateContext(
+            project=copy.project,
+            tree=copy.content and _digest_parts("\0".join((copy.content, *changed))),
+            environment=environment_for_copies(copy.environment),
+            watch=changed[:1],
+            names=version is CopyVersion.NOW,
+            hear=self._at.hear,
+            origin=self._at.origin or self._at,
+        )
+        world = await asyncio.to_thread(digest_run_environment, gate, place)
+        key = describe_circumstances(gate, place, world)
+        if known := self._memory.recall(key, gate, place):
+            return known
         left = self._until - self._clock()
         if left <= 0:
             return None
         if version in MAY_HANG:
             left = min(left, max(run.seconds * SLOWER_ON_OLD_CODE, LEAST_SECONDS))
         left = min(left, gate.seconds or left)
-        place = GateContext(
-            project=copy.project,
-            tree="",
-            environment=environment_for_copies(copy.environment),
-            watch=changed[:1],
-            names=version is CopyVersion.NOW,
-            hear=self._at.hear,
-        )
         ended = await _run_watched(gate, place, left)
         if version in OF_THEN and ended.idle:
             other = await asyncio.to_thread(_runner_of_then, gate, place)
             ended = await _run_watched(other, place, left) if other else ended
-        if copy.content and ended.outcome is not Outcome.COULD_NOT_RUN:
-            self._memory[key] = ended
-            while len(self._memory) > MEMORY_SIZE:
-                self._memory.popitem(last=False)
+        self._memory.keep(key, ended, place)
         return ended
+
+
+def _digest_parts(content: str) -> str:
+    """Return the content itself where it is the digest of a project's files, else its digest."""
+    parts = content.encode("utf-8", "surrogateescape")
+    return blake2b(parts, digest_size=16).hexdigest() if b"\0" in parts else content
 
 
 async def _run_watched(gate: Gate, place: GateContext, seconds: float) -> GateRun:

@@ -19,9 +19,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from sidecar.evidence.gates.cache import GateMemory
 from sidecar.evidence.ports import CopyVersion, GateContext, Workspace
 from sidecar.evidence.proof.check_files import changes_dependencies, find_product_marks, may_bear_on_checks
-from sidecar.evidence.proof.copies import CopiedRuns, RunMemory, ScratchRuns
+from sidecar.evidence.proof.copies import CopiedRuns, ScratchRuns
 from sidecar.evidence.proof.gone import checks_gone, fails_by_assertion, is_named
 from sidecar.evidence.proof.policy import rate_comparison, relevant_findings
 from sidecar.evidence.proof.trials import try_gate
@@ -38,10 +39,9 @@ TOO_LITTLE_COVERED: Final = "overage"
 class ScratchChecks:
     """Implements `OldChecks`."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, memory: GateMemory | None = None) -> None:
         """Copy files with this workspace."""
-        self._workspace = workspace
-        self._memory: RunMemory = RunMemory()
+        self._workspace, self._memory = workspace, memory or GateMemory()
 
     async def compare(
         self,

@@ -210,12 +210,12 @@ class _IgnoredFiles:
             copy.parent.mkdir(parents=True, exist_ok=True)
             if place.is_symlink() or not place.is_dir():
                 self._copy_file(place)
-            elif place.name in known.linked_by_entry:
+            elif place.name in (*known.python, *known.linked, *known.linked_by_entry) or is_marked(place):
                 _link_entries(place, copy)
-            elif place.name in (*known.python, *known.linked) or is_marked(place):
-                copy.symlink_to(place)
             elif place.name not in (*known.written, *known.remade):
                 self._copy_folder(place)
+            elif place.name != ".git":
+                copy.mkdir()  # a tool that makes it would change the folder around it
 
     def _copy_folder(self, place: Path) -> None:
         for file in _own_files(place, place):
@@ -241,7 +241,8 @@ class _IgnoredFiles:
 def _link_entries(place: Path, copy: Path) -> None:
     """Link what is in a folder, so that new files land in the copy; a link stays what it is.
 
-    A workspace's link to a package beside it thus leads to the copy of that package.
+    A workspace's link to a package beside it thus leads to the copy of that package. The folder is ignored as
+    in the project: a rule for folders matches no link, and git follows no link to rules.
     """
     copy.mkdir(exist_ok=True)
     for entry in place.iterdir():
@@ -249,6 +250,8 @@ def _link_entries(place: Path, copy: Path) -> None:
             (copy / entry.name).symlink_to(entry.readlink())
         elif entry.name.startswith("@") and entry.is_dir():
             _link_entries(entry, copy / entry.name)
+        elif entry.name == ".gitignore":
+            shutil.copy2(entry, copy / entry.name)
         else:
             (copy / entry.name).symlink_to(entry)
 

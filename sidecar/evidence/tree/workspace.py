@@ -204,13 +204,15 @@ class GitWorkspace:
         since = self._kept_at(base)
         whole = version in (CopyVersion.WHOLE, CopyVersion.BASE_PRODUCT)
         newer = await link_surroundings(room, found, into, since, newer=whole)
+        whose = {before.tree: before, now.tree: now}.get(mixed.content)
+        content = whose.digest() if whose and not whose.fingerprints else mixed.content
         no_code = version is CopyVersion.PRODUCT_ALONE
         left_out = () if whole else newer if no_code else filter(bears_on_checks, newer)
         return ProjectCopy(
             project=str(into / found.inside),
             environment=map_environment(dict(environment), found.top, into),
             checks=tuple(sorted({*mixed.kept, *left_out})),
-            content="" if whole and newer else "\0".join((mixed.content, *sorted(newer))),
+            content="" if whole and newer else "\0".join((content, *sorted(newer))),
             only_product=no_code and not newer and mixed.content == now.tree,
         )
 

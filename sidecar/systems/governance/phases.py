@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.tree.checkout import NoCopyError, ProjectCopies, WorkCopy
+from sidecar.evidence.tree.contexts import session_context
 from sidecar.kernel import governance as forms
 from sidecar.kernel.gate import Gate, Outcome
 from sidecar.kernel.governance import ErrorType, GovernedPhase
@@ -295,11 +296,13 @@ class PhaseCall:
     @asynccontextmanager
     async def _bench(self) -> AsyncIterator[CopyEvidence]:
         """Yield a copy of the project as it is now, with the change in it that was made last."""
-        work, changes = self.work, self.services.locks.changes
+        work, changes, caller = self.work, self.services.locks.changes, self.caller
+        shared = self.services.shared
+        origin = await session_context(shared, caller.session, caller.project, caller.environment)
         async with self._copy() as copy:
-            base = await self.services.shared.workspace.remember(copy.project, copy.environment)
+            base = await shared.workspace.remember(copy.project, copy.environment)
             merged = await changes.put(work.lock, copy, work.subject) if work.subject else ()
-            yield CopyEvidence(self.services, copy, base, merged, self.mask)
+            yield CopyEvidence(self.services, copy, base, merged, self.mask, origin)
 
     @property
     def _planned(self) -> str:

@@ -25,6 +25,7 @@ from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.old_checks import find_weakenings
 from sidecar.evidence.proof.policy import describe_findings
 from sidecar.evidence.tree.checkout import NoCopyError, WorkCopy, without_written_files
+from sidecar.evidence.tree.contexts import copy_context
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.evidence import CheckChange, FileBaseline, FindingSeverity, ProjectChanges
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateRun, Kind, Outcome
@@ -58,13 +59,17 @@ PLACE: Final = re.compile(r"(?P<path>[^\s:`'\"]+)(?::\d+)?")
 
 @dataclass(frozen=True)
 class CopyEvidence:
-    """Gathers evidence about one copy. `base`: its files before the change; `merged`: those merged since."""
+    """Gathers evidence about one copy.
+
+    `base`: its files before the change; `merged`: those merged since; `origin`: the project.
+    """
 
     services: GovernanceServices
     copy: WorkCopy
     base: FileBaseline
     merged: tuple[str, ...]
     mask: SecretMask
+    origin: GateContext
 
     async def tree(self) -> str:
         """Return the digest of the copy's files."""
@@ -89,7 +94,8 @@ class CopyEvidence:
         """Run these gates in the copy, those that nobody approved excepted."""
         runs: tuple[GateRun, ...] = ()
         if may := runnable_gates(gates):
-            runs = await self.services.shared.gates.run(may, self._at(await self.tree()), self._seconds)
+            at = await copy_context(self.origin, self.copy, self.base, await self.changes())
+            runs = await self.services.shared.gates.run(may, at, self._seconds)
         return (*(mask_gate_run(run, self.mask) for run in runs), *unapproved_gate_runs(gates, ""))
 
     async def weakened(self, runs: Iterable[GateRun], asked: str) -> tuple[str, ...]:
@@ -100,19 +106,12 @@ class CopyEvidence:
         """
         changes = await self.changes()
         passed = tuple(run for run in runs if run.outcome is Outcome.PASSED)
-        compare = partial(
-            self.services.shared.old_checks.compare,
-            self.base,
-            self._at(changes.tree),
-            seconds=self._seconds,
-        )
+        at = await copy_context(self.origin, self.copy, self.base, changes)
+        compare = partial(self.services.shared.old_checks.compare, self.base, at, seconds=self._seconds)
         found = await find_weakenings(compare, changes.files, passed, asked)
         counted = frozenset() if asks_for_change_of_checks(asked) else UNPLANNED
         grave = [one for one in found if one.weight is FindingSeverity.GRAVE or one.change in counted]
         return tuple(map(self.mask, describe_findings(grave)))
-
-    def _at(self, tree: str) -> GateContext:
-        return GateContext(project=self.copy.project, tree=tree, environment=self.copy.environment)
 
     @property
     def _seconds(self) -> float:

@@ -4,8 +4,8 @@ Rules of this module:
 
 - A request runs what a stop would run: the same gates, approvals, deadlines and environment, and one batch at
   a time for each project.
-- Stops do not use these results, because the agent is at work meanwhile and could replace files during a
-  check. So no tree is passed to the runner, which then neither stores nor reuses results.
+- A stop uses a pass only with a goal, whose baseline tells what the agent, which is at work meanwhile, may
+  have replaced during a check. Else no tree is passed to the runner, which neither stores nor reuses results.
 - A stop has priority: it cancels what runs here for its project, and nothing begins while it is judged.
 """
 
@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.ports import GateContext, HearGates
+from sidecar.evidence.tree.contexts import session_context
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.events import (
@@ -174,7 +175,12 @@ class SessionChecks:
             for gate in gates.runnable_gates(_applicable_gates(session, catalog))
             if gate.required and (not only or gate.id in only)
         )
-        ended, late = await self._batches(required, catalog, _site_without_tree(folder, environment))
+        own = GateContext(
+            project=session.project, tree="", environment=self._environments.get(session.key, environment)
+        )
+        base = await self._services.workspace.remember(folder, environment)
+        at = await session_context(self._services, session.key, folder, environment)
+        ended, late = await self._batches(required, catalog, replace(at, base=base, origin=own))
         return _results(required, ended, self._services.secrets.masker(environment), "", late)
 
     async def _run(
@@ -187,10 +193,11 @@ class SessionChecks:
         project, look = session.project, self._services.workspace.fingerprint
         catalog = await self._services.catalog.list(project, environment)
         wanted = _select_gates(_applicable_gates(session, catalog), only)
-        tree = await look(project, environment)
+        at = await session_context(self._services, session.key, project, environment)
+        tree = at.tree or await look(project, environment)
         may = gates.runnable_gates(wanted)
 
-        ended, late = await self._batches(may, catalog, _site_without_tree(project, environment), tell)
+        ended, late = await self._batches(may, catalog, at, tell)
         moved = bool(ended) and await look(project, environment) != tree
         seen = (replace(run, tree=tree, moved=moved and run.outcome is Outcome.PASSED) for run in ended)
         runs = (*gates.unapproved_gate_runs(wanted, tree), *seen)
@@ -236,11 +243,6 @@ class SessionChecks:
         if found is None:
             raise ChecksError("gates-no-environment")
         return found
-
-
-def _site_without_tree(project: str, environment: Environment) -> GateContext:
-    """Build a context without a tree, so that results are neither stored nor reused."""
-    return GateContext(project=project, tree="", environment=environment)
 
 
 def _results(

@@ -261,7 +261,8 @@ class Baselines:
         advice = gates.advisory_gates(goal, ProjectState(tree=tree, rubric=NO_RUBRIC, catalog=catalog))
         if not advice:
             return
-        site = GateContext(project=self._place(event), tree=tree, environment=event.environment)
+        place, environment = self._place(event), event.environment
+        site = GateContext(project=place, tree=tree, environment=environment, since=goal.set_at)
         runs = await services.gates.run(advice, site, catalog.settings.advisory_seconds)
         if await services.workspace.fingerprint(site.project, event.environment) != tree:
             return

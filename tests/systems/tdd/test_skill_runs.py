@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from sidecar.evidence.ports import GateContext
+from sidecar.kernel.gate import Gate, Kind, Outcome
 from sidecar.kernel.log import EventFilter, SkillEnded
 from sidecar.platform.steering import UNHELD
 from sidecar.systems.tdd.policy.phases import Phase
@@ -143,6 +145,33 @@ async def test_code_that_makes_the_test_pass_comes_into_the_project(room: Room) 
     assert result.verified
     assert room.holds({**RED_DONE, "calc.py": SUB})
     assert "cannot import name 'sub'" in room.workers.tasks[0].prompt
+
+
+async def test_no_phase_runs_the_tests_on_files_on_which_they_ran_before(room: Room) -> None:
+    """What a stop ran before is known to the first phase, and the end of the last one to the next stop."""
+    log = room.project.parent / "log"
+    lay_out(room.project, PYTHON | {"tests/conftest.py": f"print('ran', file=open({str(log)!r}, 'a'))\n"})
+    better = SUB.replace("(a, b)", "(first, second)").replace("a - b", "first - second")
+    better = better.replace("a + b", "first + second")
+    skills = room.skills(WRITES_TEST, writes({"calc.py": SUB}), writes({"calc.py": better}))
+    shared = skills._services.shared  # noqa: SLF001 - what the sidecar's stops use, too
+
+    async def stop() -> int:
+        gate = Gate(id="tests", command="python -m pytest -q", why="", kind=Kind.TESTS, counts=True)
+        tree = await shared.workspace.fingerprint(str(room.project), room.environment)
+        at = GateContext(project=str(room.project), tree=tree, environment=room.environment)
+        (run,) = await shared.gates.run((gate,), at, 60)
+        assert run.outcome is Outcome.PASSED
+        return log.read_text().count("ran")
+
+    assert await stop() == 1
+    values, ran = dict(SPEC), []
+    for phase in Phase:
+        done = await skills.run(phase, room.request({"impl_path": "calc.py", **values}), room.told.append)
+        assert done.verified, done.message
+        values["test_path"] = "tests/test_sub.py"
+        ran.append(log.read_text().count("ran"))
+    assert (ran, await stop()) == ([2, 3, 4], 4)
 
 
 async def test_values_of_the_test_in_the_code_are_told(room: Room) -> None:
