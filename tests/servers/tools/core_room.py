@@ -16,6 +16,7 @@ from servers.tools.desk import as_json, real_words
 from sidecar.evidence.detection.detect import detect_gates
 from sidecar.evidence.gates.approvals import TrustFile
 from sidecar.evidence.gates.batch import ProjectGates
+from sidecar.evidence.gates.cache import GateMemory
 from sidecar.evidence.gates.catalog import ProjectCatalog
 from sidecar.evidence.proof.old_checks import ScratchChecks
 from sidecar.evidence.tree.checkpoints import GitCheckpoints
@@ -89,16 +90,16 @@ class CoreRoom:
             lay(repository(self.project), PROJECT)
             commit_all(self.project, "second")
         state = folder / "state"
-        self.trust, workspace = TrustFile(state), GitWorkspace(state / "trees")
+        self.trust, workspace, memory = TrustFile(state), GitWorkspace(state / "trees"), GateMemory()
         self.fakes = Fakes(clock=ManualClock(time.time()))  # the files are real, and have the real time
         self.services = dataclasses.replace(
             self.fakes.services,
             catalog=ProjectCatalog({"XDG_CONFIG_HOME": str(folder)}, self.trust, detect_gates),
             checkpoints=GitCheckpoints(state),
-            gates=ProjectGates(workspace=workspace),
+            gates=ProjectGates(memory, workspace),
             journals=JournalFiles(state),
             loops=LoopFiles(state),
-            old_checks=ScratchChecks(workspace),
+            old_checks=ScratchChecks(workspace, memory),
             log=event_log(state),
             stop_history=stops_in(state),
             secrets=SecretForms(),

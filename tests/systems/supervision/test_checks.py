@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.events import ToolCalled
+from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.session import SessionKey
@@ -232,7 +233,7 @@ async def test_two_calls_at_once_take_turns(room: Room) -> None:
     released.set()
     for task in (first, second):
         assert (await task)["tests"].outcome is Outcome.PASSED
-    assert room.fakes.gates.ran == ["pytest -q", "pytest -q"]
+    assert room.fakes.gates.ran == ["pytest -q"], "the second is told how the first ended"
 
 
 async def test_cancelling_kills_what_runs(room: Room) -> None:
@@ -273,9 +274,19 @@ async def test_nothing_begins_while_a_stop_is_judged(room: Room) -> None:
 # --- what a stop makes of it --------------------------------------------------------------------------------
 
 
-async def test_no_stop_believes_what_ran_while_the_agent_was_at_work(room: Room) -> None:
+@pytest.mark.parametrize("without", ["files that were let alone", "a goal", "a baseline"])
+async def test_no_stop_believes_what_ran_while_the_agent_may_have_swapped_files(
+    room: Room, without: str
+) -> None:
     """An agent can put good files in place while a check looks, and take them away again."""
+    room.fakes.gates.workspace, room.fakes.workspace.written = room.fakes.workspace, "files" in without
+    goal = with_goal("all tests pass")
+    if without == "a goal":
+        room.fakes.store.put(session())
+    if without == "a baseline":
+        room.fakes.store.put(with_goal("all tests pass", base=FileBaseline()))
     assert (await room.run("tests"))["tests"].outcome is Outcome.PASSED
+    room.fakes.store.put(goal)
     room.fakes.gates.script("pytest -q", FAILED)
     answer = await room.fakes.sent_back(environment=ENVIRONMENT)
     assert answer.feedback.kind == "gates-failed"
