@@ -29,15 +29,10 @@ from sidecar.cli.options import FOLDER_ARGUMENT
 from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.screen import Screen
 from sidecar.cli.signals import INTERRUPTED_CODE
-from sidecar.evidence.code_host import CodeHost
-from sidecar.evidence.detection.detect import detect_gates
 from sidecar.evidence.gates.approvals import TrustFile
-from sidecar.evidence.gates.batch import ProjectGates
-from sidecar.evidence.gates.catalog import ProjectCatalog
 from sidecar.evidence.gates.installed import describe_runner
 from sidecar.evidence.gates.policy import not_approved_run
 from sidecar.evidence.ports import GateCatalog, GateContext, GateRunner
-from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun
 from sidecar.kernel.masking import mask_gate_run
 from sidecar.kernel.session import Environment
@@ -46,6 +41,7 @@ from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.environments import find_environment, project_environment
 from sidecar.platform.paths import user_paths
 from sidecar.platform.secrets import SecretForms
+from sidecar.wiring.platform import build_evidence, build_platform
 
 DUTIES: Final = (
     "required: no goal is achieved unless it passes. advises: failures that are new since the goal count."
@@ -218,10 +214,5 @@ class GateServices(Struct, frozen=True):
 def build_gate_services() -> GateServices:
     """The services of the current user."""
     state, files = user_paths().state, CommandLineFiles()
-    code_host, trust, workspace = CodeHost(), TrustFile(state, files), GitWorkspace(state / "trees")
-    return GateServices(
-        catalog=ProjectCatalog(os.environ, trust, detect_gates, code_host, files),
-        runner=ProjectGates(workspace=workspace, code_host=code_host),
-        trust=trust,
-        fingerprint=workspace.fingerprint,
-    )
+    shared = build_evidence(state, build_platform(state, files), files)
+    return GateServices(shared.catalog, shared.gates, TrustFile(state, files), shared.workspace.fingerprint)

@@ -34,13 +34,7 @@ from weakref import WeakValueDictionary
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.cache import (
-    Circumstances,
-    GateMemory,
-    describe_circumstances,
-    digest_run_environment,
-    may_reuse_pass,
-)
+from sidecar.evidence.gates.cache import Circumstances, GateMemory, may_reuse_pass, observe_circumstances
 from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import GateContext, GateProgressCallback, RemoteGates, Workspace
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateRun, Kind, Outcome
@@ -304,7 +298,5 @@ class ProjectGates:
         return await self._code_host.run(gate, at, seconds)
 
     async def circumstances(self, gate: Gate, at: GateContext) -> Circumstances | None:
-        """Compute what a pass depends on, in a thread because it reads many files; None: remember none."""
-        if not may_reuse_pass(gate):
-            return None
-        return describe_circumstances(gate, at, await asyncio.to_thread(digest_run_environment, gate, at))
+        """Return what a pass depends on; None: remember none."""
+        return await observe_circumstances(gate, at) if may_reuse_pass(gate) else None

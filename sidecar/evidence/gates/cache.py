@@ -6,6 +6,7 @@ not where the files lie. A failure is reused in copies alone; in a project it te
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import re
@@ -20,15 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext
-from sidecar.kernel.gate import (
-    NOTHING_SHOWN,
-    REMOTE_GATE_KINDS,
-    Gate,
-    GateOrigin,
-    GateRun,
-    Kind,
-    Outcome,
-)
+from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.session import Environment
 from sidecar.platform.data import load_data
 from sidecar.platform.environments import (
@@ -101,6 +94,11 @@ def describe_circumstances(gate: Gate, at: GateContext, world: str = "") -> Circ
     )
 
 
+async def observe_circumstances(gate: Gate, at: GateContext) -> Circumstances:
+    """Look at what a run depends on, in a thread because it reads many files."""
+    return describe_circumstances(gate, at, await asyncio.to_thread(digest_run_environment, gate, at))
+
+
 def may_reuse_pass(gate: Gate) -> bool:
     """Whether a pass of this gate may be reused at all.
 
@@ -112,35 +110,23 @@ def may_reuse_pass(gate: Gate) -> bool:
     return gate.kind is not Kind.CHECK or gate.origin is GateOrigin.DETECTED
 
 
-class _KeptRun(Struct, frozen=True):
-    """A run, and what it was asked to tell besides how it ended."""
-
-    run: GateRun
-    watched: frozenset[str]
-    since: float
-
-
 class GateMemory:
-    """Runs by their circumstances, and flaky gates, kept in memory."""
+    """Runs, with what they were asked to tell, by their circumstances, and flaky gates; kept in memory."""
 
     def __init__(self, size: int = MEMORY_SIZE) -> None:
         self._size = size
-        self._runs: OrderedDict[Circumstances, _KeptRun] = OrderedDict()
+        self._runs: OrderedDict[Circumstances, tuple[GateRun, GateContext]] = OrderedDict()
         self._failures: OrderedDict[Circumstances, None] = OrderedDict()
         self._flaky: OrderedDict[tuple[str, str, str], None] = OrderedDict()
 
     def recall(self, at: Circumstances, gate: Gate, asked: GateContext) -> GateRun | None:
         """Return an earlier run, marked as cached; None where none told all that is asked for."""
         for key in (replace(at, copied=False), at):
-            kept = self._runs.get(key)
-            if kept is None or not kept.watched.issuperset(asked.watch):
-                continue
-            if asked.since and not 0 < kept.since <= asked.since:
-                continue
-            self._keep(self._runs, key, kept)
-            told = kept.run.opened
-            opened = None if told is None else tuple(path for path in told if path in asked.watch)
-            return replace(kept.run, gate=gate, tree=asked.tree, cached=True, opened=opened)
+            run, told = self._runs.get(key, (None, asked))
+            if run and {*asked.watch} <= {*told.watch} and (not asked.since or 0 < told.since <= asked.since):
+                self._runs.move_to_end(key)
+                opened = run.opened and tuple(path for path in run.opened if path in asked.watch)
+                return replace(run, gate=gate, tree=asked.tree, cached=True, opened=opened)
         return None
 
     def weigh(self, at: Circumstances, run: GateRun) -> GateRun:
@@ -161,11 +147,11 @@ class GateMemory:
 
     def keep(self, at: Circumstances, run: GateRun, asked: GateContext) -> None:
         """Remember a pass, and of a copy any run; not if it is flaky, cached, or files moved."""
-        if not at.tree or run.outcome in NOTHING_SHOWN or run.flaky or run.moved or run.cached:
-            return
-        if run.outcome is Outcome.PASSED or at.copied:
-            key = replace(at, copied=run.outcome is not Outcome.PASSED)
-            self._keep(self._runs, key, _KeptRun(run, frozenset(asked.watch), asked.since))
+        passed = run.outcome is Outcome.PASSED
+        whole = passed or (at.copied and run.outcome is Outcome.FAILED)
+        if at.tree and whole and not (run.flaky or run.moved or run.cached):
+            told = replace(asked, environment={}, hear=None, origin=None)
+            self._keep(self._runs, replace(at, copied=not passed), (run, told))
 
     def _keep(self, kept: OrderedDict[K, T], at: K, value: T) -> None:
         kept[at] = value

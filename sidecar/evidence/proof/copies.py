@@ -13,12 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.detection.detect import detect_gates
-from sidecar.evidence.gates.cache import (
-    GateMemory,
-    describe_circumstances,
-    digest_run_environment,
-    environment_for_copies,
-)
+from sidecar.evidence.gates.cache import GateMemory, environment_for_copies, observe_circumstances
 from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import CopyVersion, GateContext, ProjectCopy, Workspace
 from sidecar.evidence.proof.check_files import find_reporting_files, stamp_check_files
@@ -95,18 +90,19 @@ class ScratchRuns:
 
         `changed`: what else than the version tells how the copy's files are, and a file to watch.
         """
-        gate = run.gate
+        gate, content = run.gate, "\0".join((copy.content, *changed))
+        if "\0" in content:  # not the digest of a project's files
+            content = blake2b(content.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
         place = GateContext(
             project=copy.project,
-            tree=copy.content and _digest_parts("\0".join((copy.content, *changed))),
+            tree=copy.content and content,
             environment=environment_for_copies(copy.environment),
             watch=changed[:1],
             names=version is CopyVersion.NOW,
             hear=self._at.hear,
             origin=self._at.origin or self._at,
         )
-        world = await asyncio.to_thread(digest_run_environment, gate, place)
-        key = describe_circumstances(gate, place, world)
+        key = await observe_circumstances(gate, place)
         if known := self._memory.recall(key, gate, place):
             return known
         left = self._until - self._clock()
@@ -121,12 +117,6 @@ class ScratchRuns:
             ended = await _run_watched(other, place, left) if other else ended
         self._memory.keep(key, ended, place)
         return ended
-
-
-def _digest_parts(content: str) -> str:
-    """Return the content itself where it is the digest of a project's files, else its digest."""
-    parts = content.encode("utf-8", "surrogateescape")
-    return blake2b(parts, digest_size=16).hexdigest() if b"\0" in parts else content
 
 
 async def _run_watched(gate: Gate, place: GateContext, seconds: float) -> GateRun:

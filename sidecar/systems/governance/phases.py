@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.tree.checkout import NoCopyError, ProjectCopies, WorkCopy
-from sidecar.evidence.tree.contexts import session_context
+from sidecar.evidence.tree.contexts import begin_checked_copy
 from sidecar.kernel import governance as forms
 from sidecar.kernel.gate import Gate, Outcome
 from sidecar.kernel.governance import ErrorType, GovernedPhase
@@ -184,7 +184,7 @@ class PhaseCall:
     async def test(self, given: forms.TestInput) -> PhaseDone:
         work = self.work
         async with self._bench() as bench:
-            tree = await bench.tree()
+            tree = (await bench.changes()).tree
             self.tell("test: the checks run")
             runs = await bench.gates(self.caller.project, TEST_KINDS)
             weakened = await bench.weakened(runs, self._planned)
@@ -297,12 +297,11 @@ class PhaseCall:
     async def _bench(self) -> AsyncIterator[CopyEvidence]:
         """Yield a copy of the project as it is now, with the change in it that was made last."""
         work, changes, caller = self.work, self.services.locks.changes, self.caller
-        shared = self.services.shared
-        origin = await session_context(shared, caller.session, caller.project, caller.environment)
+        at = (caller.session, caller.project, caller.environment)
         async with self._copy() as copy:
-            base = await shared.workspace.remember(copy.project, copy.environment)
+            begun = await begin_checked_copy(self.services.shared, *at, copy)
             merged = await changes.put(work.lock, copy, work.subject) if work.subject else ()
-            yield CopyEvidence(self.services, copy, base, merged, self.mask, origin)
+            yield CopyEvidence(**vars(begun), services=self.services, merged=merged, mask=self.mask)
 
     @property
     def _planned(self) -> str:

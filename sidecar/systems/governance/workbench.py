@@ -17,17 +17,15 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sidecar.evidence.gates.goal_checks import asks_for_change_of_checks
 from sidecar.evidence.gates.policy import runnable_gates, unapproved_gate_runs
-from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.old_checks import find_weakenings
 from sidecar.evidence.proof.policy import describe_findings
-from sidecar.evidence.tree.checkout import NoCopyError, WorkCopy, without_written_files
-from sidecar.evidence.tree.contexts import copy_context
+from sidecar.evidence.tree.checkout import WorkCopy
+from sidecar.evidence.tree.contexts import CheckedCopy
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.evidence import CheckChange, FileBaseline, FindingSeverity, ProjectChanges
+from sidecar.kernel.evidence import CheckChange, FindingSeverity
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateRun, Kind, Outcome
 from sidecar.kernel.governance import GovernedPhase, JudgedClause, KeptFile, WrittenAnswer
 from sidecar.kernel.masking import SecretMask, mask_gate_run
@@ -57,32 +55,13 @@ NOT_APPROVED: Final = "nobody approved it"
 PLACE: Final = re.compile(r"(?P<path>[^\s:`'\"]+)(?::\d+)?")
 
 
-@dataclass(frozen=True)
-class CopyEvidence:
-    """Gathers evidence about one copy.
-
-    `base`: its files before the change; `merged`: those merged since; `origin`: the project.
-    """
+@dataclass(frozen=True, kw_only=True)
+class CopyEvidence(CheckedCopy):
+    """Gathers evidence about one copy. `merged`: the files merged since its base."""
 
     services: GovernanceServices
-    copy: WorkCopy
-    base: FileBaseline
     merged: tuple[str, ...]
     mask: SecretMask
-    origin: GateContext
-
-    async def tree(self) -> str:
-        """Return the digest of the copy's files."""
-        return await self.services.shared.workspace.fingerprint(self.copy.project, self.copy.environment)
-
-    async def changes(self) -> ProjectChanges:
-        """Return what changed in the copy since its base, but for what tools write. Raises NoCopyError."""
-        found = await self.services.shared.workspace.since(
-            self.base, self.copy.project, self.copy.environment
-        )
-        if why := self.base.unseen or found.unseen:
-            raise NoCopyError(why)
-        return replace(found, files=without_written_files(found.files))
 
     async def gates(self, project: str, kinds: Collection[Kind]) -> tuple[GateRun, ...]:
         """Run the project's approved gates of these kinds in the copy, required or not."""
@@ -94,7 +73,7 @@ class CopyEvidence:
         """Run these gates in the copy, those that nobody approved excepted."""
         runs: tuple[GateRun, ...] = ()
         if may := runnable_gates(gates):
-            at = await copy_context(self.origin, self.copy, self.base, await self.changes())
+            at = self.context(await self.changes())
             runs = await self.services.shared.gates.run(may, at, self._seconds)
         return (*(mask_gate_run(run, self.mask) for run in runs), *unapproved_gate_runs(gates, ""))
 
@@ -106,8 +85,8 @@ class CopyEvidence:
         """
         changes = await self.changes()
         passed = tuple(run for run in runs if run.outcome is Outcome.PASSED)
-        at = await copy_context(self.origin, self.copy, self.base, changes)
-        compare = partial(self.services.shared.old_checks.compare, self.base, at, seconds=self._seconds)
+        at, old_checks = self.context(changes), self.services.shared.old_checks
+        compare = partial(old_checks.compare, self.base, at, seconds=self._seconds)
         found = await find_weakenings(compare, changes.files, passed, asked)
         counted = frozenset() if asks_for_change_of_checks(asked) else UNPLANNED
         grave = [one for one in found if one.weight is FindingSeverity.GRAVE or one.change in counted]

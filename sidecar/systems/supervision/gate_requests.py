@@ -175,9 +175,8 @@ class SessionChecks:
             for gate in gates.runnable_gates(_applicable_gates(session, catalog))
             if gate.required and (not only or gate.id in only)
         )
-        own = GateContext(
-            project=session.project, tree="", environment=self._environments.get(session.key, environment)
-        )
+        known = self.environment(session) or environment
+        own = GateContext(project=session.project, tree="", environment=known)
         base = await self._services.workspace.remember(folder, environment)
         at = await session_context(self._services, session.key, folder, environment)
         ended, late = await self._batches(required, catalog, replace(at, base=base, origin=own))

@@ -263,17 +263,7 @@ class StopLoop:
 
     async def _run(self, order: RunGates, inquiry: Inquiry) -> GatesRan:
         """Run gates on the tree that was just read; the agent rests meanwhile."""
-        stop = inquiry.stop
-        goal = active_goal(inquiry.session)
-        site = GateContext(
-            project=inquiry.project_state.place or stop.project,
-            tree=inquiry.project_state.tree,
-            environment=stop.environment,
-            since=goal.set_at if goal is not None else 0.0,
-            base=goal.base if goal is not None else FileBaseline(),
-            watch=inquiry.project_state.code,
-            hear=partial(self._generations.hear, stop.key),
-        )
+        stop, site = inquiry.stop, self._site(inquiry)
 
         def begun(gate: Gate, run: GateRun | None) -> None:
             if run is None:
@@ -285,28 +275,31 @@ class StopLoop:
 
     async def _compare(self, order: RunOldChecks, inquiry: Inquiry) -> OldChecksRan:
         """Run the checks as they were on today's code, in a copy."""
-        base, site = self._copies_of(inquiry)
-        found = await self._services.old_checks.compare(base, site, order.runs, order.seconds, order.wanted)
+        site = self._site(inquiry)
+        compare = self._services.old_checks.compare
+        found = await compare(site.base, site, order.runs, order.seconds, order.wanted)
         mask = self._services.secrets.masker(inquiry.stop.environment)
         return OldChecksRan(comparisons=tuple(mask_gate_runs_in(one, mask) for one in found))
 
     async def _try(self, order: TryChecks, inquiry: Inquiry) -> ChecksTried:
         """Try whether what passed could have failed, in copies."""
-        base, site = self._copies_of(inquiry)
-        found = await self._services.old_checks.try_to_fail(base, site, order.runs, order.seconds)
+        site = self._site(inquiry)
+        found = await self._services.old_checks.try_to_fail(site.base, site, order.runs, order.seconds)
         mask = self._services.secrets.masker(inquiry.stop.environment)
         return ChecksTried(trials=tuple(mask_gate_runs_in(one, mask) for one in found))
 
-    def _copies_of(self, inquiry: Inquiry) -> tuple[FileBaseline, GateContext]:
-        """Return by which baseline copies are made, and where their gates run."""
+    def _site(self, inquiry: Inquiry) -> GateContext:
+        """Return where gates run, and by which baseline copies are made."""
         stop, goal = inquiry.stop, active_goal(inquiry.session)
-        site = GateContext(
+        return GateContext(
             project=inquiry.project_state.place or stop.project,
             tree=inquiry.project_state.tree,
             environment=stop.environment,
+            since=goal.set_at if goal is not None else 0.0,
+            base=goal.base if goal is not None else FileBaseline(),
+            watch=inquiry.project_state.code,
             hear=partial(self._generations.hear, stop.key),
         )
-        return (goal.base if goal is not None else FileBaseline()), site
 
     async def _ask(self, order: AskJudge, inquiry: Inquiry) -> Fact:
         """Ask the judge, and store the cost whatever the outcome."""

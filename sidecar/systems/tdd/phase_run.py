@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.check_files import bears_on_checks, find_product_marks, with_old_inline_tests
-from sidecar.evidence.tree.checkout import WorkCopy, without_written_files
-from sidecar.evidence.tree.contexts import copy_context, session_context
-from sidecar.kernel.evidence import FileBaseline, FileChange, FindingSeverity, ProjectChanges
+from sidecar.evidence.tree.checkout import WorkCopy
+from sidecar.evidence.tree.contexts import CheckedCopy
+from sidecar.kernel.evidence import FileChange, FindingSeverity
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.masking import mask_gate_run
 from sidecar.platform.apply import ApplyError
@@ -130,26 +130,22 @@ class PhaseRun:
         self._services, self._request = bench.services, bench.request
         self._say = bench.services.texts.say
         self._phase = phase
-        self._start, self._origin = FileBaseline(), GateContext(project="", tree="", environment={})
         self._test_path = path_in_project(self._request.project, self._request.values.get("test_path", ""))
 
     async def run(self) -> SkillResult:
         """Try it until it is verified or nothing more can be tried. Raises SkillEndedError."""
         if self._phase is not Phase.RED and not self._test_path:
             raise self._bench.ended("no-test-file", test_path=self._request.values["test_path"])
-        gate, before, last, asked = await self._test_gate(), None, None, self._request
-        shared = self._services.shared
-        self._origin = await session_context(shared, asked.session, asked.project, asked.environment)
+        gate, before, last = await self._test_gate(), None, None
         while True:
             async with self._bench.copy() as copy:
-                self._start = await shared.workspace.remember(copy.project, copy.environment)
                 before = before or await self._tests_before(gate, copy)
                 attempt = await self._try(gate, copy, before, last)
                 repeated = last is not None and attempt.signature == last.signature
                 spent = self._bench.attempts == self._bench.skill.attempts
                 over = attempt.broken is None or attempt.final or repeated or spent
                 if attempt.broken is None or (over and self._request.keep):
-                    attempt = self._apply(attempt, copy)
+                    attempt = self._apply(attempt, copy.copy)
             if over:
                 return self._result(attempt, repeated=repeated)
             last = attempt
@@ -175,9 +171,9 @@ class PhaseRun:
         seconds = gate.seconds or settings.gates.seconds
         return replace(gate, kind=Kind.TESTS, counts=True, approved=True, seconds=seconds)
 
-    async def _tests_before(self, gate: Gate, copy: WorkCopy) -> GateRun:
+    async def _tests_before(self, gate: Gate, copy: CheckedCopy) -> GateRun:
         """Run the tests before anything was changed. Raises SkillEndedError if the phase cannot begin."""
-        run = await self._tests(gate, copy, await self._changes(copy))
+        run = await self._tests(gate, copy.context(await copy.changes()))
         own = [name for name in run.failing if self._test_path in name]
         rule = ""
         if self._phase is Phase.GREEN and run.outcome is Outcome.PASSED:
@@ -193,40 +189,32 @@ class PhaseRun:
             raise self._bench.ended(rule, test_path=self._test_path, why=run.reason, output=output)
         return run
 
-    async def _try(self, gate: Gate, copy: WorkCopy, before: GateRun, last: _Attempt | None) -> _Attempt:
+    async def _try(self, gate: Gate, copy: CheckedCopy, before: GateRun, last: _Attempt | None) -> _Attempt:
         """Let the worker work, and look at what it did."""
         try:
-            done = await self._bench.work(copy, self._values(gate, before, last))
+            done = await self._bench.work(copy.copy, self._values(gate, before, last))
         except WorkerError as error:
             why = f"{error.message}\n{error.output[-OUTPUT_LENGTH:]}".strip()
             final = error.failure in FINAL_FAILURES
             return _Attempt(broken=BrokenRule("worker-error", {"why": why}), failed=True, final=final)
         answer = msgspec.convert(done.answer, PhaseAnswer, from_attributes=True)
-        seen = await self._changes(copy)
+        seen = await copy.changes()
         changes = seen.files
         if answer.status == "fail":
             why = answer.message or "it does not say why"
             return _Attempt(broken=BrokenRule("worker-failed", {"why": why}), answer=answer, changes=changes)
-        after = await self._tests(gate, copy, seen)
+        after = await self._tests(gate, copy.context(seen))
         facts = PhaseFacts(
             before=before, after=after, files=tuple(map(classify_change, changes)), marks=find_marks(changes)
         )
         broken = broken_rule(self._phase, facts, self._request.values.get("spec", self._test_path))
         return _Attempt(broken=broken, answer=answer, changes=changes, after=after)
 
-    async def _tests(self, gate: Gate, copy: WorkCopy, seen: ProjectChanges) -> GateRun:
+    async def _tests(self, gate: Gate, at: GateContext) -> GateRun:
         """Run the tests in the copy, on exactly the files that are there now."""
         self._bench.tell(f"{self._phase}: the tests run there: {gate.command}")
-        at = await copy_context(self._origin, copy, self._start, seen)
         (run,) = await self._services.shared.gates.run((gate,), at, float(gate.seconds or 0))
         return mask_gate_run(run, self._bench.mask)
-
-    async def _changes(self, copy: WorkCopy) -> ProjectChanges:
-        """Return what the worker changed. Raises SkillEndedError where that cannot be seen completely."""
-        seen = await self._services.shared.workspace.since(self._start, copy.project, copy.environment)
-        if why := self._start.unseen or seen.unseen:
-            raise self._bench.ended("no-copy", why=why)
-        return replace(seen, files=without_written_files(seen.files))
 
     def _values(self, gate: Gate, before: GateRun, last: _Attempt | None) -> dict[str, str]:
         """Return the values for the skill's text, with what the attempt before was refused for."""

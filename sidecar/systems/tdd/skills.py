@@ -79,7 +79,7 @@ async def _run_skill(bench: Workbench) -> SkillResult:
     while True:
         try:
             async with bench.copy() as copy:
-                done = await bench.work(copy, bench.request.values)
+                done = await bench.work(copy.copy, bench.request.values)
         except WorkerError as error:
             if bench.attempts == bench.skill.attempts or error.failure in FINAL_FAILURES:
                 return bench.result("error", error.message, error.output)

@@ -13,6 +13,7 @@ from msgspec import Struct
 from sidecar.evidence.gates.approvals import InstructionRegistry
 from sidecar.evidence.ports import EvidenceServices
 from sidecar.evidence.tree.checkout import NoCopyError, ProjectCopies, WorkCopy
+from sidecar.evidence.tree.contexts import CheckedCopy, begin_checked_copy
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.platform.apply import ChangeApplier
 from sidecar.rubric.texts import Texts
@@ -113,11 +114,13 @@ class Workbench:
         self._model = ""
 
     @asynccontextmanager
-    async def copy(self) -> AsyncIterator[WorkCopy]:
+    async def copy(self) -> AsyncIterator[CheckedCopy]:
         """Yield a copy of the project as it was at the first call. Raises SkillEndedError."""
+        asked = self.request
+        at = (self.services.shared, asked.session, asked.project, asked.environment)
         try:
             async with self._copies.open("skill") as copy:
-                yield copy
+                yield await begin_checked_copy(*at, copy)
         except NoCopyError as error:
             raise self.ended("no-copy", why=str(error)) from None
 

@@ -25,7 +25,7 @@ ADHOC: Final[dict[str, Any]] = {
     "acceptance_criteria": ["double(2) is 4"],
     "scope_files": ["doubling.py"],
 }
-DONE = {"files_changed": ["doubling.py"], "summary": "doubled it"}
+DONE: Final[dict[str, Any]] = {"files_changed": ["doubling.py"], "summary": "doubled it"}
 
 
 @pytest.fixture
