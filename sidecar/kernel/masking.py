@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Final, TypeVar
@@ -60,17 +60,12 @@ def looks_drawn(word: str) -> bool:
     return not HEXADECIMAL.fullmatch(word) and looks_random(word, length, CHANGES_ALONE)
 
 
-@lru_cache(maxsize=1024)
-def _random_parts(value: str) -> tuple[str, ...]:
-    """Return what of a variable's value looks drawn; a path has none. Each stop asks for it several times."""
-    return () if value.startswith(("/", "~", ".")) else tuple(filter(looks_random, TOKEN.findall(value)))
-
-
-def _secrets_in(environment: Mapping[str, str]) -> Iterator[str]:
-    for name, value in environment.items():
+def _secrets_in(variables: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, value in variables:
         if (SECRET_NAME.search(name) and len(value) >= MIN_SECRET_LENGTH) or PHRASE.fullmatch(value):
             yield value
-        yield from _random_parts(value)
+        if not value.startswith(("/", "~", ".")):  # a path has no part that looks drawn
+            yield from filter(looks_random, TOKEN.findall(value))
 
 
 def _write_forms(secret: str) -> tuple[str, ...]:
@@ -81,7 +76,12 @@ def _write_forms(secret: str) -> tuple[str, ...]:
 
 def build_secret_mask(environment: Mapping[str, str]) -> SecretMask:
     """Return a function that masks the secrets of this environment in a text."""
-    values = {form for secret in _secrets_in(environment) for form in _write_forms(secret)}
+    return _build_mask(frozenset(environment.items()))
+
+
+@lru_cache(maxsize=64)  # each stop asks for its own several times
+def _build_mask(variables: frozenset[tuple[str, str]]) -> SecretMask:
+    values = {form for secret in _secrets_in(variables) for form in _write_forms(secret)}
     if not values:
         return str
     pattern = re.compile("|".join(re.escape(value) for value in sorted(values, key=len, reverse=True)))
