@@ -112,7 +112,7 @@ class _Stop:
         changed = [file.path for file in changes.files if file.path.startswith("test_")]
         seen: tuple[CheckComparison, ...] = ()
         if changed:
-            seen = await ScratchChecks(self._workspace).compare(self._base, at, [done], LIMIT_S)
+            seen = await ScratchChecks(self._workspace).compare(at, [done], LIMIT_S)
         ran = sum(run is not None for one in seen for run in (one.old, one.base, one.copy, one.fresh))
         if ran != more:
             raise Unfit(f"{ran} runs followed, not {more}")

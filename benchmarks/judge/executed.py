@@ -191,9 +191,9 @@ async def _look(ending: Ending, message: str, folder: Path) -> Looked:
         edits=diffs.build_file_diffs(changes),
     )
     runs = await _ran(ending, seen, workspace, at)
-    site = GateContext(project=at[0], tree=changes.tree, environment=at[1])
+    site = GateContext(project=at[0], tree=changes.tree, environment=at[1], base=base)
     passed = [run for run in runs if run.gate.required and run.outcome is Outcome.PASSED]
-    compared = await ScratchChecks(workspace).compare(base, site, passed, 60)
+    compared = await ScratchChecks(workspace).compare(site, passed, 60)
     shown = tuple(one for comparison in compared for one in rate_comparison(comparison))
     seen = replace(seen, findings=(*shown, *seen.findings))
     if ending.recorded or ending.label is Label.FAKED:

@@ -57,16 +57,14 @@ class ProjectCopy(Struct, frozen=True, kw_only=True):
     """A copy of a project. `project` is its folder, `environment` the one for commands in it.
 
     `checks` are the changed files that a mixed copy took from the other version than the code. `content` is
-    the same for two copies of the same files, "" where nobody can tell. `only_product`: it is a copy of the
-    product alone, and nothing else changed, so that it holds the files of now. `unseen` says why there is no
-    copy, else "".
+    the same for two copies of the same files, "" where nobody can tell; of a project's files it is their
+    digest. `unseen` says why there is no copy, else "".
     """
 
     project: str = ""
     environment: Environment = {}
     checks: tuple[str, ...] = ()
     content: str = ""
-    only_product: bool = False
     unseen: str = ""
 
 
@@ -254,15 +252,10 @@ class RemoteGates(Protocol):
 
 
 class OldChecks(Protocol):
-    """Runs the checks as they were at a baseline on today's code."""
+    """Runs the checks as they were at the baseline of a context on today's code."""
 
     async def compare(
-        self,
-        base: FileBaseline,
-        at: GateContext,
-        runs: Sequence[GateRun],
-        seconds: float,
-        wanted: Wanted = Wanted.NOTHING,
+        self, at: GateContext, runs: Sequence[GateRun], seconds: float, wanted: Wanted = Wanted.NOTHING
     ) -> tuple[CheckComparison, ...]:
         """Compare each of these runs, which passed, with its check as it was; empty where none changed.
 
@@ -271,7 +264,7 @@ class OldChecks(Protocol):
         """
 
     async def try_to_fail(
-        self, base: FileBaseline, at: GateContext, runs: Sequence[GateRun], seconds: float
+        self, at: GateContext, runs: Sequence[GateRun], seconds: float
     ) -> tuple[CheckTrial, ...]:
         """Try in copies whether each of these gates, which passed and had failed before, could fail at all.
 

@@ -169,12 +169,10 @@ class Worktrees:
         async with self._changing:
             self._folder.mkdir(parents=True, exist_ok=True)
             await _told(self._git, "worktree", "add", "--quiet", *how, str(place), "HEAD")
-        await asyncio.to_thread(self._furnish, self.top, place, await self._ignored())
-        return place
-
-    async def _ignored(self) -> list[str]:
         listed = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-        return [path.rstrip("/") for path in split_at_nul(await _told(self._git, *listed))]
+        ignored = split_at_nul(await _told(self._git, *listed))
+        await asyncio.to_thread(self._furnish, self.top, place, ignored)
+        return place
 
 
 async def find_worktrees(

@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import CopyVersion, GateContext
 from sidecar.evidence.proof.old_checks import ScratchChecks
@@ -59,14 +61,14 @@ class Project:
     def compare(self, gate: Gate = PYTEST, wanted: Wanted = Wanted.NOTHING) -> tuple[CheckComparison, ...]:
         async def compare() -> tuple[CheckComparison, ...]:
             at, now = await self._passed(gate)
-            return await self.old_checks.compare(self.base, at, [now], LIMIT_S, wanted)
+            return await self.old_checks.compare(replace(at, base=self.base), [now], LIMIT_S, wanted)
 
         return run(compare())
 
     def try_to_fail(self, gate: Gate = PYTEST, seconds: float = LIMIT_S) -> CheckTrial:
         async def attempt() -> CheckTrial:
             at, now = await self._passed(gate)
-            (trial,) = await self.old_checks.try_to_fail(self.base, at, [now], seconds)
+            (trial,) = await self.old_checks.try_to_fail(replace(at, base=self.base), [now], seconds)
             return trial
 
         return run(attempt())

@@ -100,7 +100,6 @@ class ScriptedOldChecks:
 
     async def compare(
         self,
-        base: FileBaseline,  # noqa: ARG002 - the port's
         at: GateContext,  # noqa: ARG002 - the port's
         runs: Sequence[GateRun],
         seconds: float,  # noqa: ARG002 - the port's
@@ -111,7 +110,6 @@ class ScriptedOldChecks:
 
     async def try_to_fail(
         self,
-        base: FileBaseline,  # noqa: ARG002 - the port's
         at: GateContext,  # noqa: ARG002 - the port's
         runs: Sequence[GateRun],
         seconds: float,  # noqa: ARG002 - the port's

@@ -23,14 +23,8 @@ from msgspec.structs import replace
 from sidecar.evidence.ports import GateContext
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.session import Environment
+from sidecar.platform import environments
 from sidecar.platform.data import load_data
-from sidecar.platform.environments import (
-    environments_in,
-    folders_in_main_checkout,
-    folders_up_to_project,
-    installed_folders,
-    project_environment,
-)
 from sidecar.platform.git import find_checkout
 
 K = TypeVar("K")
@@ -189,45 +183,40 @@ CONTENT_LIMIT: Final = 64 << 20
 def digest_run_environment(gate: Gate, at: GateContext) -> str:
     """Digest everything listed above. Never raises; a missing file is part of the digest as missing."""
     project, folder, own = Path(at.project), Path(at.project, gate.folder), at.origin or at
-    environment = project_environment(str(folder), own.environment, at.project, gate.python)
-    places = map(re.escape, (at.project, own.project, *map(str, folders_in_main_checkout([project]))))
-    below = re.compile(f"({'|'.join(places)})(?=[/:]|$)")
+    environment = environments.project_environment(str(folder), own.environment, at.project, gate.python)
+    main, home = environments.folders_in_main_checkout([project]), Path(environment.get("HOME", "/"))
+    places = "|".join(re.escape(str(place)) for place in (project, own.project, *main))
+    below = re.compile(f"({places})(?=[/:]|$)")
     known = load_data("run_environment", RunEnvironment)
     digest = hashlib.blake2b(digest_size=20)
     for part in (
         *(f"{name}={value}" for name, value in sorted(environment.items())),
         *(
-            _content_digest(place / name)
-            for place in folders_up_to_project(str(folder), at.project)
+            _signature(place / name, content=True)
+            for place in environments.folders_up_to_project(str(folder), at.project)
             for name in (*known.lock_files, *known.install_records)
         ),
         *_program_signatures(gate.command, project, folder, environment, known.runtimes),
         *_python_signatures(folder, environment),
-        *(_content_digest(Path(environment.get("HOME", "/"), name)) for name in known.version_files),
+        *(_signature(home / name, content=True) for name in known.version_files),
     ):
         digest.update(below.sub("", part).encode("utf-8", "surrogateescape") + b"\0")
     return digest.hexdigest()
 
 
-def _content_digest(path: Path) -> str:
+def _signature(path: Path, *, content: bool) -> str:
+    """Return the digest of a file's content, or what stands for a program's version.
+
+    That is its resolved path, size and modification time.
+    """
     try:
         status = path.stat()
-        if status.st_size > CONTENT_LIMIT:
-            return _stat_signature(path)
+        if not content or status.st_size > CONTENT_LIMIT:
+            return f"{path.resolve()}:{status.st_size}:{status.st_mtime_ns}"
         with path.open("rb") as file:
             return f"{path}:{hashlib.file_digest(file, 'blake2b').hexdigest()}"
-    except (OSError, ValueError):
-        return ""
-
-
-def _stat_signature(path: Path) -> str:
-    """Return what stands for a program's version: its resolved path, size and modification time."""
-    try:
-        real = path.resolve()
-        status = real.stat()
     except (OSError, RuntimeError, ValueError):
         return ""
-    return f"{real}:{status.st_size}:{status.st_mtime_ns}"
 
 
 def _program_signatures(
@@ -237,8 +226,9 @@ def _program_signatures(
     path = environment.get("PATH", os.defpath)
     for word in (*islice(words, PROGRAM_LIMIT), *runtimes):
         found = str(folder / word) if "/" in word else shutil.which(word, path=path) or ""
-        own = found.startswith(f"{project}/") and installed_folders().isdisjoint(Path(found).parts)
-        yield _content_digest(Path(found)) if own else _stat_signature(Path(found)) if found else ""
+        inside = found.startswith(f"{project}/")
+        own = inside and environments.installed_folders().isdisjoint(Path(found).parts)
+        yield _signature(Path(found), content=own) if found else ""
 
 
 def _python_signatures(folder: Path, environment: Mapping[str, str]) -> Iterator[str]:
@@ -249,9 +239,9 @@ def _python_signatures(folder: Path, environment: Mapping[str, str]) -> Iterator
         roots.append(Path(environment["VIRTUAL_ENV"]))
     if found:
         roots += [Path(found).parent.parent, Path(found).resolve().parent.parent]
-    for root in dict.fromkeys((*roots, *environments_in(folder))):
-        yield _content_digest(root / "pyvenv.cfg")
-        yield _stat_signature(root / "bin" / "python")
+    for root in dict.fromkeys((*roots, *environments.environments_in(folder))):
+        yield _signature(root / "pyvenv.cfg", content=True)
+        yield _signature(root / "bin" / "python", content=False)
         for name in ("dist-packages", "site-packages"):
             for packages in sorted(islice(root.glob(f"lib/python3*/{name}"), PROGRAM_LIMIT)):
-                yield _stat_signature(packages)
+                yield _signature(packages, content=False)

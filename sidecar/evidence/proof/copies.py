@@ -17,7 +17,6 @@ from sidecar.evidence.gates.cache import GateMemory, environment_for_copies, obs
 from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import CopyVersion, GateContext, ProjectCopy, Workspace
 from sidecar.evidence.proof.check_files import find_reporting_files, stamp_check_files
-from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.platform.files import scratch_folder
 
@@ -50,11 +49,9 @@ class CopiedRuns(Struct, frozen=True):
 class ScratchRuns:
     """Runs gates in copies of one project, until a time."""
 
-    def __init__(
-        self, workspace: Workspace, base: FileBaseline, at: GateContext, seconds: float, memory: GateMemory
-    ) -> None:
+    def __init__(self, workspace: Workspace, at: GateContext, seconds: float, memory: GateMemory) -> None:
         self._workspace, self._memory = workspace, memory
-        self._at, self.base = at, base
+        self._at, self.base = at, at.base
         self._clock = asyncio.get_running_loop().time
         self._until = self._clock() + seconds
 
@@ -74,7 +71,8 @@ class ScratchRuns:
                 return CopiedRuns(unseen=copy.unseen)
             ended: dict[str, GateRun] = {}
             for run in runs:
-                one = run if copy.only_product else await self.run_gate(run, copy, version)
+                same = version is CopyVersion.PRODUCT_ALONE and copy.content == self._at.tree
+                one = run if same else await self.run_gate(run, copy, version)
                 if one is None:
                     return CopiedRuns(copy.checks, ended, unseen=NO_TIME)
                 ended[run.gate.id] = one

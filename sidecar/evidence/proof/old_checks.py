@@ -27,7 +27,7 @@ from sidecar.evidence.proof.gone import checks_gone, fails_by_assertion, is_name
 from sidecar.evidence.proof.policy import rate_comparison, relevant_findings
 from sidecar.evidence.proof.trials import try_gate
 from sidecar.kernel.effects import Wanted
-from sidecar.kernel.evidence import FileBaseline, FileChange, IntegrityFinding
+from sidecar.kernel.evidence import FileChange, IntegrityFinding
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, CheckComparison, CheckTrial, GateRun, Outcome
 
 TRIAL_RUNS: Final = 2
@@ -44,23 +44,18 @@ class ScratchChecks:
         self._workspace, self._memory = workspace, memory or GateMemory()
 
     async def compare(
-        self,
-        base: FileBaseline,
-        at: GateContext,
-        runs: Sequence[GateRun],
-        seconds: float,
-        wanted: Wanted = Wanted.NOTHING,
+        self, at: GateContext, runs: Sequence[GateRun], seconds: float, wanted: Wanted = Wanted.NOTHING
     ) -> tuple[CheckComparison, ...]:
         """Compare these runs, one after the other, in `seconds` altogether."""
         local = [run for run in runs if run.gate.kind not in REMOTE_GATE_KINDS]
-        copies = ScratchRuns(self._workspace, base, at, seconds, self._memory)
+        copies = ScratchRuns(self._workspace, at, seconds, self._memory)
         return await _compare(copies, local, proof=wanted is Wanted.PROOF) if local else ()
 
     async def try_to_fail(
-        self, base: FileBaseline, at: GateContext, runs: Sequence[GateRun], seconds: float
+        self, at: GateContext, runs: Sequence[GateRun], seconds: float
     ) -> tuple[CheckTrial, ...]:
         """Try in copies whether each of these gates could fail at all, but those that took longer."""
-        copies = ScratchRuns(self._workspace, base, at, TRIAL_RUNS * seconds, self._memory)
+        copies = ScratchRuns(self._workspace, at, TRIAL_RUNS * seconds, self._memory)
         return tuple(
             [
                 CheckTrial(now=run, unseen=f"it takes longer than {seconds:g} s")

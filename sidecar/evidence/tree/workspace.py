@@ -213,7 +213,6 @@ class GitWorkspace:
             environment=map_environment(dict(environment), found.top, into),
             checks=tuple(sorted({*mixed.kept, *left_out})),
             content="" if whole and newer else "\0".join((content, *sorted(newer))),
-            only_product=no_code and not newer and mixed.content == now.tree,
         )
 
     @_bounded(lambda why: ProjectCopy(unseen=why))

@@ -12,8 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.tree.checkout import NoCopyError, ProjectCopies, WorkCopy
-from sidecar.evidence.tree.contexts import begin_checked_copy
+from sidecar.evidence.tree.checkout import NoCopyError, ProjectCopies, WorkCopy, begin_checked_copy
 from sidecar.kernel import governance as forms
 from sidecar.kernel.gate import Gate, Outcome
 from sidecar.kernel.governance import ErrorType, GovernedPhase

@@ -22,8 +22,7 @@ from sidecar.evidence.gates.goal_checks import asks_for_change_of_checks
 from sidecar.evidence.gates.policy import runnable_gates, unapproved_gate_runs
 from sidecar.evidence.proof.old_checks import find_weakenings
 from sidecar.evidence.proof.policy import describe_findings
-from sidecar.evidence.tree.checkout import WorkCopy
-from sidecar.evidence.tree.contexts import CheckedCopy
+from sidecar.evidence.tree.checkout import CheckedCopy, WorkCopy
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.evidence import CheckChange, FindingSeverity
 from sidecar.kernel.gate import NOTHING_SHOWN, REMOTE_GATE_KINDS, Gate, GateRun, Kind, Outcome
@@ -86,7 +85,7 @@ class CopyEvidence(CheckedCopy):
         changes = await self.changes()
         passed = tuple(run for run in runs if run.outcome is Outcome.PASSED)
         at, old_checks = self.context(changes), self.services.shared.old_checks
-        compare = partial(old_checks.compare, self.base, at, seconds=self._seconds)
+        compare = partial(old_checks.compare, at, seconds=self._seconds)
         found = await find_weakenings(compare, changes.files, passed, asked)
         counted = frozenset() if asks_for_change_of_checks(asked) else UNPLANNED
         grave = [one for one in found if one.weight is FindingSeverity.GRAVE or one.change in counted]

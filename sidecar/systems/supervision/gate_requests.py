@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.ports import GateContext, HearGates
-from sidecar.evidence.tree.contexts import session_context
+from sidecar.evidence.tree.checkout import session_context
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.events import (

@@ -275,16 +275,15 @@ class StopLoop:
 
     async def _compare(self, order: RunOldChecks, inquiry: Inquiry) -> OldChecksRan:
         """Run the checks as they were on today's code, in a copy."""
-        site = self._site(inquiry)
-        compare = self._services.old_checks.compare
-        found = await compare(site.base, site, order.runs, order.seconds, order.wanted)
+        site, old_checks = self._site(inquiry), self._services.old_checks
+        found = await old_checks.compare(site, order.runs, order.seconds, order.wanted)
         mask = self._services.secrets.masker(inquiry.stop.environment)
         return OldChecksRan(comparisons=tuple(mask_gate_runs_in(one, mask) for one in found))
 
     async def _try(self, order: TryChecks, inquiry: Inquiry) -> ChecksTried:
         """Try whether what passed could have failed, in copies."""
         site = self._site(inquiry)
-        found = await self._services.old_checks.try_to_fail(site.base, site, order.runs, order.seconds)
+        found = await self._services.old_checks.try_to_fail(site, order.runs, order.seconds)
         mask = self._services.secrets.masker(inquiry.stop.environment)
         return ChecksTried(trials=tuple(mask_gate_runs_in(one, mask) for one in found))
 

@@ -128,7 +128,7 @@ async def _find_weakened(
     asked = "\n".join((task.content, *task.acceptance_criteria)) if task.by is Author.USER else ""
     at = GateContext(project=project, tree=changes.tree, environment=environment, base=base)
     seconds = float(work.settings.gates.seconds)
-    compare = partial(services.shared.old_checks.compare, base, at, seconds=seconds)
+    compare = partial(services.shared.old_checks.compare, at, seconds=seconds)
     found = await find_weakenings(compare, changes.files, passed, asked)
     return describe_findings(grave_findings(found))
 

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.check_files import bears_on_checks, find_product_marks, with_old_inline_tests
-from sidecar.evidence.tree.checkout import WorkCopy
-from sidecar.evidence.tree.contexts import CheckedCopy
+from sidecar.evidence.tree.checkout import CheckedCopy, WorkCopy
 from sidecar.kernel.evidence import FileChange, FindingSeverity
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.masking import mask_gate_run

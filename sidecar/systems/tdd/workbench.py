@@ -12,8 +12,13 @@ from msgspec import Struct
 
 from sidecar.evidence.gates.approvals import InstructionRegistry
 from sidecar.evidence.ports import EvidenceServices
-from sidecar.evidence.tree.checkout import NoCopyError, ProjectCopies, WorkCopy
-from sidecar.evidence.tree.contexts import CheckedCopy, begin_checked_copy
+from sidecar.evidence.tree.checkout import (
+    CheckedCopy,
+    NoCopyError,
+    ProjectCopies,
+    WorkCopy,
+    begin_checked_copy,
+)
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.platform.apply import ChangeApplier
 from sidecar.rubric.texts import Texts
