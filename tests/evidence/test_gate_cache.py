@@ -9,12 +9,22 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.evidence.gates.batch import ProjectGates
-from sidecar.evidence.gates.cache import RunEnvironment, digest_run_environment
+from sidecar.evidence.gates.cache import (
+    GateMemory,
+    RunEnvironment,
+    describe_circumstances,
+    digest_run_environment,
+)
 from sidecar.evidence.ports import GateContext
-from sidecar.kernel.gate import Gate, Kind
+from sidecar.evidence.tree.checkout import ProjectCopies
+from sidecar.evidence.tree.workspace import GitWorkspace
+from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.platform.data import load_data
+from support.git_projects import commit_all, git, repository
+from support.projects import lay
 
 GATE: Final = Gate(
     id="tests", command="tool --check sub", why="the test says so", kind=Kind.TESTS, folder="sub"
@@ -124,3 +134,61 @@ async def test_a_pass_does_not_hold_once_something_else_is_installed(project: Pa
             write("p/node_modules/.package-lock.json")(project.parent)
         cached += [run.cached for run in await gates.run([GATE], at, 30)]
     assert cached == [False, True, False, True]
+
+
+@pytest.mark.process
+async def test_a_pass_holds_in_other_worktrees_and_in_copies_on_the_same_files_alone(tmp_path: Path) -> None:
+    main = lay(repository(tmp_path / "main"), {".gitignore": ".venv/\n", "check.sh": "true\n"})
+    commit_all(main, "checked")
+    lay(main, {".venv/pyvenv.cfg": "", ".venv/bin/.keep": ""})
+    (main / ".venv/bin/python").symlink_to(sys.executable)
+    git(main, "worktree", "add", "--quiet", str(tmp_path / "other"))
+    workspace, gate = (
+        GitWorkspace(tmp_path / "kept"),
+        Gate(id="t", command="sh check.sh", why="", kind=Kind.TESTS),
+    )
+    gates, environment = ProjectGates(workspace=workspace), {"PATH": os.defpath}
+
+    async def cached(place: str | Path, origin: GateContext | None = None) -> bool:
+        tree = await workspace.fingerprint(str(place), environment)
+        at = GateContext(project=str(place), tree=tree, environment=environment, origin=origin)
+        return (await gates.run([gate], at, 30))[0].cached
+
+    assert [await cached(main), await cached(main), await cached(tmp_path / "other")] == [False, True, True]
+    async with ProjectCopies(workspace, str(main), environment).open("copy") as copy:
+        own = GateContext(project=str(main), tree="", environment=environment)
+        assert await cached(copy.project, own)
+        lay(Path(copy.project), {"check.sh": "true \n"})
+        assert not await cached(copy.project, own)
+    lay(tmp_path / "other", {"new": ""})
+    assert not await cached(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked", "holds"),
+    [
+        (0.0, 0.0, True),
+        (5.0, 0.0, True),
+        (5.0, 5.0, True),
+        (5.0, 6.0, True),
+        (6.0, 5.0, False),
+        (0.0, 5.0, False),
+    ],
+)
+def test_a_pass_tells_what_changed_outside_since_it_was_asked_or_later(
+    kept: float, asked: float, *, holds: bool
+) -> None:
+    at = GateContext(project="/p", tree="t", environment={}, since=kept)
+    memory, circumstances = GateMemory(), describe_circumstances(GATE, at)
+    memory.keep(circumstances, GateRun(gate=GATE, outcome=Outcome.PASSED, tree="t"), at)
+    assert (memory.recall(circumstances, GATE, replace(at, since=asked)) is not None) is holds
+
+
+def test_a_failure_in_a_copy_counts_in_copies_alone() -> None:
+    at = GateContext(project="/p", tree="t", environment={})
+    memory, copied = GateMemory(), replace(at, origin=at)
+    failed = GateRun(gate=GATE, outcome=Outcome.FAILED, tree="t")
+    for place in (at, copied):
+        memory.keep(describe_circumstances(GATE, place), failed, place)
+    assert memory.recall(describe_circumstances(GATE, at), GATE, at) is None
+    assert memory.recall(describe_circumstances(GATE, copied), GATE, copied)
