@@ -301,7 +301,7 @@ def event_line(event: LoggedEvent) -> str:
     session = f"{event.session.host}:{event.session.id}" if event.session else "-"
     said = ", ".join(
         f"{name} {value if isinstance(value, str) else msgspec.json.encode(value).decode()}"
-        for name, value in msgspec.to_builtins(event.data).items()
+        for name, value in msgspec.json.decode(msgspec.json.encode(event.data)).items()
         if name != "type"
     )
     origin = f" by {event.origin}" if event.origin else ""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec import Raw
+
 from sidecar.cli.history import event_line
-from sidecar.kernel.log import LoggedEvent, OrderGiven, StopJudged, UnreadableEvent
+from sidecar.kernel.log import AuditEntry, LoggedEvent, OrderGiven, StopJudged, UnreadableEvent
 from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import Mode
 
 KEY = SessionKey("claude-code", "s1")
 
@@ -30,3 +33,8 @@ def test_what_it_holds_besides_text_is_shown_as_json_and_a_long_line_is_cut() ->
 def test_an_unreadable_event_is_shown_with_its_own_kind() -> None:
     line = event_line(LoggedEvent(at=0.0, system="s", data=UnreadableEvent(kind="moon", why="it is damaged")))
     assert "s moon -: kind moon, why it is damaged" in line
+
+
+def test_the_json_that_a_governed_phase_keeps_is_shown_too() -> None:
+    entry = AuditEntry(tool="lock", lock="gov-1", mode=Mode.FULL, input=Raw(b'{"x":1}'))
+    assert 'input {"x":1}' in event_line(LoggedEvent(at=0.0, system="governance", data=entry))
