@@ -22,7 +22,6 @@ from msgspec.structs import replace
 
 from sidecar.evidence.gates import policy as gates
 from sidecar.evidence.ports import GateContext, HearGates
-from sidecar.evidence.tree.checkout import session_context
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.events import (
@@ -169,6 +168,8 @@ class SessionChecks:
         self, session: Session, folder: str, environment: Environment, only: Sequence[str]
     ) -> tuple[GateRun, ...]:
         """Run the required gates of a session, or these of them, in another folder than its project's."""
+        from sidecar.evidence.tree.checkout import session_context  # noqa: PLC0415 - a waiting sidecar does without
+
         catalog = await self._services.catalog.list(session.project, environment)
         required = tuple(
             gate
@@ -189,6 +190,8 @@ class SessionChecks:
         environment: Environment,
         tell: HearGates | None,
     ) -> tuple[GateRun, ...]:
+        from sidecar.evidence.tree.checkout import session_context  # noqa: PLC0415 - a waiting sidecar does without
+
         project, look = session.project, self._services.workspace.fingerprint
         catalog = await self._services.catalog.list(project, environment)
         wanted = _select_gates(_applicable_gates(session, catalog), only)
