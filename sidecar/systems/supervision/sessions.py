@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import (
+    AgentStopped,
     CommandTyped,
     HostEvent,
     PromptSubmitted,
@@ -308,16 +309,17 @@ class HostProcesses:
         """Return who speaks, where that may not speak for this session; else remember the host.
 
         A command counts only from a host that is not itself below a host at work. A host that came beside one
-        that still runs may command, and end the session, only where a person opened it. It is told of by
-        another host: nobody may see what it shows itself.
+        that still runs may command, end a turn, and end the session, only where a person opened it. It is
+        told of by another host: nobody may see what it shows itself.
         """
         if not event.speaker:
             return None
+        ends = CommandTyped | AgentStopped | SessionEnded
         known, working = self._known(event.key), self._steering.working()
         others = [pid for pid in known if pid != event.speaker]
         if told := [line for pid in others if (line := self._untold.pop(pid, ""))]:
             self._steering.owe(event.key, told)
-        if event.speaker in known and not isinstance(event, CommandTyped | SessionEnded):
+        if event.speaker in known and not isinstance(event, ends):
             return None
         chain = self._services.processes.ancestry(event.speaker)
         above = self._hosts_of(working) if isinstance(event, CommandTyped) else ()
@@ -333,7 +335,7 @@ class HostProcesses:
                 )
                 said = f"Supervisor: {line}. Not you? {LOOK}"
                 remember_newest(self._untold, event.speaker, said, MAX_SESSIONS)
-        if others and self.is_late(event) and isinstance(event, CommandTyped | SessionEnded):
+        if others and self.is_late(event) and isinstance(event, ends):
             origin = self.origin(event.speaker)
             return None if origin.giver is Giver.USER else origin
         return None

@@ -121,7 +121,7 @@ class Supervisor:
         if isinstance(event, AgentStopped) and not event.during_call:
             self.missed.reported(event.key)
         missed = "" if event.ours or event.subagent else self.missed.tell(event)
-        if isinstance(event, CommandTyped) and event.during_call:
+        if isinstance(event, CommandTyped) and event.during_call and not event.origin:
             answer = await self._typed_during_call(event)
         else:
             answer = await self._handle(event)
@@ -173,8 +173,8 @@ class Supervisor:
         """Answer a process that may not speak for this session; the user is told."""
         if not isinstance(event, CommandTyped):
             said = f"{speaker.seen}, spoke as this session and is not its host. It was ignored"
-            self.steering.owe(event.key, [f"Supervisor: {said}. {LOOK}"])
-            return NoReply()
+            self.steering.owe(event.key, [line := f"Supervisor: {said}. {LOOK}"])
+            return NoReply(note=line if isinstance(event, AgentStopped) else "")
         why = f"refused `{event.order.name}`: {refusal_of_agents(speaker)}"
         self.steering.owe(event.key, [f"Supervisor: {why}. {LOOK}"])
         return orders.refusal(f"{why}.")

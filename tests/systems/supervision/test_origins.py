@@ -242,6 +242,16 @@ async def test_what_ends_a_goal_is_told_once_at_the_next_prompt_whosever_it_is()
     assert room.told() == ""
 
 
+async def test_an_order_of_a_shell_during_a_tool_call_is_told_once_by_its_own_origin() -> None:
+    room = Room()
+    await room.begin()
+    room.fakes.transcripts.runs = True
+    await room.order("clear", 51)
+    room.fakes.transcripts.runs = False
+    assert (await room.note(KEY)).count("was ordered by") == 1
+    assert room.told() == ""
+
+
 async def test_what_may_be_made_up_takes_no_line_from_the_user() -> None:
     room = Room()
     await room.begin()
@@ -348,11 +358,16 @@ async def test_a_second_host_of_a_session_is_heard_and_told_of_once_by_the_first
         assert room.told().count("a second process speaks as this session (sh < init") == 1 - answered
 
 
-async def test_a_second_host_that_was_heard_still_commands_nothing() -> None:
+async def test_a_second_host_that_was_heard_still_commands_nothing_and_ends_no_turn() -> None:
     room = Room()
     await room.begin()
     await room.fakes.tell(prompt(speaker=STRANGER))
     assert (await room.fakes.reply(command("clear", speaker=STRANGER))).refused
+    answer = await room.fakes.tell(stopped(speaker=STRANGER))
+    assert isinstance(answer, NoReply)
+    assert "is not its host. It was ignored" in answer.note
+    assert KEY in room.fakes.supervisor.steering.working()
+    assert "is not its host. It was ignored" in room.told(), "its own host tells of it, too"
     assert not (await room.fakes.reply(command("clear", speaker=HOST))).refused
 
 
