@@ -20,7 +20,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args
 from urllib.parse import quote
 
 import msgspec
@@ -38,10 +38,8 @@ from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings
 from sidecar.platform.data import decode_json
 from sidecar.platform.files import FileFault, ensure_folder, exclusively, list_set_aside, set_aside
+from sidecar.platform.ports import Clock, remember_newest
 from sidecar.platform.state import LOOK, BrokenStateError, Incidents
-
-if TYPE_CHECKING:
-    from sidecar.platform.ports import Clock
 
 T = TypeVar("T")
 
@@ -386,12 +384,10 @@ class EventLogFile:
             self._delete(connection, TOO_OLD, (start,))
 
     def _watch(self, key: SessionKey, position: int) -> None:
-        watched = self._watched.setdefault(key, _Watched(position))
+        watched = self._watched.get(key) or _Watched(position)
         watched.first = min(watched.first, position)  # another thread may have been told of a later one first
         watched.count += 1
-        self._watched.move_to_end(key)
-        while len(self._watched) > SESSIONS_WATCHED:
-            self._watched.popitem(last=False)
+        remember_newest(self._watched, key, watched, SESSIONS_WATCHED)
 
 
 # --- what is in it ------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from sidecar.platform.files import (
     write_readme,
     write_whole,
 )
+from sidecar.platform.ports import remember_newest
 from sidecar.platform.state import (
     LOOK,
     NO_DIGEST,
@@ -189,10 +190,7 @@ class SessionDocuments(Generic[K]):
         write_whole(self._path(stem), data)
         chain.made(link)
         if self._incidents is not None:
-            self._written[stem] = data
-            self._written.move_to_end(stem)
-            while len(self._written) > MAX_WRITTEN:
-                self._written.popitem(last=False)
+            remember_newest(self._written, stem, data, MAX_WRITTEN)
 
     def forget(self, key: SessionKey) -> None:
         """Remove the document and its chain; set-aside files stay."""

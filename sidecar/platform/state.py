@@ -24,6 +24,7 @@ from sidecar.platform.files import (
     set_aside,
     write_whole,
 )
+from sidecar.platform.ports import remember_newest
 
 log = logging.getLogger(__name__)
 
@@ -181,9 +182,7 @@ class Incidents:
     def report(self, line: str, key: SessionKey | None = None) -> None:
         """Keep one line to be told; `key` is the only session that it is about."""
         log.warning("%s", line)
-        self._waiting[line, key] = None
-        while len(self._waiting) > MAX_INCIDENTS:
-            self._waiting.popitem(last=False)
+        remember_newest(self._waiting, (line, key), None, MAX_INCIDENTS)
 
     def take(self, key: SessionKey) -> tuple[str, ...]:
         """Return what this session's user is to be told, and forget it."""

@@ -43,6 +43,7 @@ from sidecar.platform.git import (
     join_with_nul,
     split_at_nul,
 )
+from sidecar.platform.ports import remember_newest
 
 SAFE_SETTINGS: Final = git_config_arguments(
     "core.checkStat=default",
@@ -122,9 +123,7 @@ class GitAnswers:
             answer: T = known[1]
             return answer
         answer = await ask()
-        self._known[key] = stamps, answer
-        if len(self._known) > ANSWERS:
-            self._known.popitem(last=False)
+        remember_newest(self._known, key, (stamps, answer), ANSWERS)
         return answer
 
     def forget(self, key: tuple[object, ...]) -> None:

@@ -27,6 +27,7 @@ from sidecar.hosts.claude_code.transcript_state import MESSAGE_LIMIT, Transcript
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.text import strip_control_codes, truncate_middle
 from sidecar.kernel.turn import CallOutcome, Turn
+from sidecar.platform.ports import remember_newest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -210,10 +211,7 @@ class ClaudeTranscripts:
     def unanswered(self, key: SessionKey, path: str, but: str = "") -> bool:
         """Return whether a tool call of the agent runs; see hosts.ports.Transcripts."""
         path = path or self._paths.get(key, "")
-        self._paths[key] = path
-        self._paths.move_to_end(key)
-        if len(self._paths) > SESSIONS:
-            self._paths.popitem(last=False)
+        remember_newest(self._paths, key, path, SESSIONS)
         calls = self._newest(path, LOOK_BACK_STEPS[0]).calls
         others = [call for call in calls if not call.tool.endswith(but)] if but else calls[-1:]
         return any(call.outcome is CallOutcome.PENDING for call in others)
@@ -251,9 +249,7 @@ class ClaudeTranscripts:
             follower = await asyncio.to_thread(advance_follower, path, follower, counted_to)
         else:
             follower = advance_follower(path, follower, counted_to)
-        self._known[path] = follower
-        if len(self._known) > SESSIONS:
-            self._known.popitem(last=False)
+        remember_newest(self._known, path, follower, SESSIONS)
         return follower
 
 

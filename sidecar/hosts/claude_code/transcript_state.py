@@ -32,6 +32,7 @@ from sidecar.hosts.claude_code.tools import (
 from sidecar.hosts.shared import try_decode
 from sidecar.kernel.text import strip_control_codes, truncate_middle
 from sidecar.kernel.turn import CallOutcome, ToolCall, Turn
+from sidecar.platform.ports import remember_newest
 
 PROMPT_LIMIT: Final = 4000
 """Characters of one prompt, and of the condition of the host's own goal."""
@@ -211,9 +212,8 @@ class TranscriptState:
     def _call(self, at: int, block: transcript_lines.ContentBlock) -> None:
         call = read_tool_call(block)
         given = msgspec.Raw(bytes(block.input)) if call.tool in TODO_TOOLS else transcript_lines.NOTHING
-        self._calls[block.id] = RecordedCall(call, at, self._leaf_alive, given)
-        if len(self._calls) > CALLS_LIMIT:
-            self._calls.popitem(last=False)
+        noted = RecordedCall(call, at, self._leaf_alive, given)
+        remember_newest(self._calls, block.id, noted, CALLS_LIMIT)
 
     def _count(self, at: int, message: transcript_lines.TranscriptMessage) -> None:
         total = message.usage.total if message.usage is not None else 0
@@ -221,9 +221,7 @@ class TranscriptState:
         if total > known:
             self._spent.append((at, total - known))
         if message.id:
-            self._unfinished[message.id] = max(total, known)
-            if len(self._unfinished) > UNFINISHED_LIMIT:
-                self._unfinished.popitem(last=False)
+            remember_newest(self._unfinished, message.id, max(total, known), UNFINISHED_LIMIT)
 
     def _attachment(self, at: int, attachment: transcript_lines.Attachment | None) -> None:
         if attachment is None:
@@ -272,9 +270,7 @@ class TranscriptState:
         """Return whether this record descends from the prompt; without a prompt, all do."""
         alive = not self._prompts or not line.parent_uuid or line.parent_uuid in self._descent
         if alive and line.uuid:
-            self._descent[line.uuid] = None
-            if len(self._descent) > DESCENT_LIMIT:
-                self._descent.popitem(last=False)
+            remember_newest(self._descent, line.uuid, None, DESCENT_LIMIT)
         return alive
 
 

@@ -21,6 +21,7 @@ from sidecar.hosts.opencode.messages import covers_last_turn, read_last_turn
 from sidecar.hosts.shared import try_decode
 from sidecar.kernel.text import clean_text
 from sidecar.kernel.turn import Turn
+from sidecar.platform.ports import remember_newest
 from sidecar.platform.rpc import PeerError
 
 if TYPE_CHECKING:
@@ -132,10 +133,7 @@ class Toasts:
         """Remember the session that this task is about, and its host."""
         now = get_session_context()
         if now is not None and now.session:
-            self._reached[now.session] = replace(now, newest=b"")
-            self._reached.move_to_end(now.session)
-            while len(self._reached) > REACHED:
-                self._reached.popitem(last=False)
+            remember_newest(self._reached, now.session, replace(now, newest=b""), REACHED)
 
     async def show(self, session: str, text: str) -> bool:
         """Show a text in a session's terminal; return whether the host says that it did."""

@@ -15,19 +15,16 @@ import hmac
 import socket
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
 from sidecar.kernel.errors import BadInputError
+from sidecar.platform.ports import Clock, remember_newest
 from sidecar.platform.rpc import read_params
 from sidecar.servers.control import Peer
 from sidecar.servers.loopback import LOOPBACK, LoopbackPort, bind_port, serve_until_cancelled
-
-if TYPE_CHECKING:
-    from sidecar.platform.ports import Clock
-
 
 # --- access -------------------------------------------------------------------------------------------------
 
@@ -69,9 +66,7 @@ class PageAccess:
             return None
         self._token = ""
         visit = Visit(_new_secret(12), _new_secret(32))
-        self._visits[visit.room] = _digest(visit.cookie)
-        while len(self._visits) > MOST_VISITS:
-            self._visits.popitem(last=False)
+        remember_newest(self._visits, visit.room, _digest(visit.cookie), MOST_VISITS)
         return visit
 
     def admits(self, room: str, cookie: str) -> bool:
