@@ -38,25 +38,28 @@ INTERNAL_ERROR: Final = 70
 
 
 VERBS: Final = {
-    "install": Verb("install:install", "Put Supervisor into a host.", Section.START),
-    "upgrade": Verb("install:upgrade", "Bring the plugin in every host to this version.", Section.START),
-    "uninstall": Verb("install:uninstall", "Take Supervisor out of a host.", Section.START),
-    "demo": Verb("demo:demo", "See it work, without a host and without a model.", Section.START),
-    **dict(SUPERVISION.verbs),
-    **dict(ITERATION.verbs),
-    **dict(TDD.verbs),
-    **dict(TASKLOOP.verbs),
-    **dict(GOVERNANCE.verbs),
-    "config": Verb("config:config", "Show, edit and describe your settings.", Section.PARTS),
-    "lsp": Verb("lsp:lsp", "Be the language server of rubrics. Editors start it.", Section.PARTS),
-    "doctor": Verb("doctor:doctor", "Find out what is wrong.", Section.START),
-    "help": Verb("help:help_", "Show the help of a command.", Section.START),
-    "completion": Verb("help:completion", "Print what completes commands in a shell.", Section.START),
-    "tool": Verb("tool:tool", "Call a tool of agents yourself, or list them.", Section.PARTS),
-    "toolset": Verb("tool:toolset", "Choose which tools agents are offered.", Section.PARTS),
-    "mcp": Verb("serve:mcp", "Be the pipe to the tools of agents. Hosts start it.", Section.PARTS),
-    "serve": Verb("serve:serve", "Be the sidecar. Hosts start it on demand.", Section.PARTS),
-    "stop": Verb("serve:stop", "End the sidecar. The next event of a host starts it again.", Section.PARTS),
+    verb.name: verb
+    for verb in (
+        Verb("install", "install", "Put Supervisor into a host.", Section.START),
+        Verb("upgrade", "install", "Bring the plugin in every host to this version.", Section.START),
+        Verb("uninstall", "install", "Take Supervisor out of a host.", Section.START),
+        Verb("demo", "demo", "See it work, without a host and without a model.", Section.START),
+        *SUPERVISION.verbs,
+        *ITERATION.verbs,
+        *TDD.verbs,
+        *TASKLOOP.verbs,
+        *GOVERNANCE.verbs,
+        Verb("config", "config", "Show, edit and describe your settings.", Section.PARTS),
+        Verb("lsp", "lsp", "Be the language server of rubrics. Editors start it.", Section.PARTS),
+        Verb("doctor", "doctor", "Find out what is wrong.", Section.START),
+        Verb("help", "help:help_", "Show the help of a command.", Section.START),
+        Verb("completion", "help", "Print what completes commands in a shell.", Section.START),
+        Verb("tool", "tool", "Call a tool of agents yourself, or list them.", Section.PARTS),
+        Verb("toolset", "tool", "Choose which tools agents are offered.", Section.PARTS),
+        Verb("mcp", "serve", "Be the pipe to the tools of agents. Hosts start it.", Section.PARTS),
+        Verb("serve", "serve", "Be the sidecar. Hosts start it on demand.", Section.PARTS),
+        Verb("stop", "serve", "End the sidecar. The next event of a host starts it again.", Section.PARTS),
+    )
 }
 
 
@@ -75,6 +78,7 @@ class LazyGroup(click.Group):
         if cmd_name not in VERBS:
             return None
         module, _, name = VERBS[cmd_name].place.partition(":")
+        name = name or cmd_name.replace("-", "_")
         command = getattr(importlib.import_module(f"sidecar.cli.{module}"), name)
         if not isinstance(command, click.Command):
             raise TypeError(f"{VERBS[cmd_name].place} is no command")
@@ -83,8 +87,8 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
         for section in Section:
             with formatter.section(section):
-                verbs = VERBS.items()
-                formatter.write_dl([(name, verb.summary) for name, verb in verbs if verb.section is section])
+                verbs = VERBS.values()
+                formatter.write_dl([(one.name, one.summary) for one in verbs if one.section is section])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -210,11 +210,7 @@ class MarkerInbox:
         if not self._folder.holds():
             await self._stirred.wait()
         loop = asyncio.get_running_loop()
-
-        def wake() -> None:
-            loop.call_soon_threadsafe(self._stirred.set)
-
-        watch = FoldersWatch(wake)
+        watch = FoldersWatch(lambda: loop.call_soon_threadsafe(self._stirred.set))
         watch.look_at([self._folder.path])
         try:
             with suppress(OSError, UnusableFileError):  # the next look says why

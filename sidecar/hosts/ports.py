@@ -145,53 +145,42 @@ class AgentRunner(Protocol):
         """Run once. `hear` gets the output piece by piece. Cancelling kills the agent and all it started."""
 
 
-UNRECORDED_HOSTS = (MARKER, RUN)
-"""Hosts whose sessions nobody records: all that is known is what their stops report."""
-
-
 class HostTranscripts:
     """Implements hosts.ports.Transcripts."""
 
     def __init__(self, claude: ClaudeTranscripts, opencode: OpenCodeHistory, markers: MarkerTurns) -> None:
-        """Take one reader per kind of host; each call goes to that of the session's host."""
-        self._claude = claude
-        self._opencode = opencode
-        self._markers = markers
+        """Take one reader per kind of host; each call goes to that of the session's host.
+
+        The sessions of markers and of `supervisor run` nobody records: what is known is what stops report.
+        """
+        self._claude, self._opencode = claude, opencode
+        self._others: dict[str, OpenCodeHistory | MarkerTurns]
+        self._others = {OPENCODE: opencode, MARKER: markers, RUN: markers}
 
     async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
         """Read the turn that ends in `stop`; see hosts.ports.Transcripts."""
-        if stop.key.host == OPENCODE:
-            return await self._opencode.read(stop, counted_to)
-        if stop.key.host in UNRECORDED_HOSTS:
-            return await self._markers.read(stop, counted_to)
-        return await self._claude.read(stop, counted_to)
+        return await self._others.get(stop.key.host, self._claude).read(stop, counted_to)
 
     def position(self, event: CommandTyped) -> int:
         """Return where the record ends now, 0 if there is none."""
         if event.key.host == OPENCODE:
             return self._opencode.position()
-        if event.key.host in UNRECORDED_HOSTS:
-            return 0
-        return self._claude.size(event.transcript)
+        return 0 if event.key.host in self._others else self._claude.size(event.transcript)
 
     def unanswered(self, key: SessionKey, transcript: str = "", *, but: str = "") -> bool:
         """Return whether a tool call of the agent runs, as far as the host's record shows it.
 
         OpenCode speaks for itself over its own connection, and shows no forms, so nobody asks.
         """
-        if key.host in (OPENCODE, *UNRECORDED_HOSTS):
-            return False
-        return self._claude.unanswered(key, transcript, but)
+        return key.host not in self._others and self._claude.unanswered(key, transcript, but)
 
     def ended(self, key: SessionKey, transcript: str) -> float:
         """Return when the agent ended its turn, as far as a transcript shows it."""
-        return 0.0 if key.host in (OPENCODE, *UNRECORDED_HOSTS) else self._claude.ended(transcript)
+        return 0.0 if key.host in self._others else self._claude.ended(transcript)
 
     def queued(self, stop: AgentStopped, position: int) -> bool:
         """Return whether a human prompt waits.
 
         OpenCode reports such prompts itself, and for hosts without a record it is not known.
         """
-        return stop.key.host not in (OPENCODE, *UNRECORDED_HOSTS) and self._claude.queued(
-            stop.transcript, position
-        )
+        return stop.key.host not in self._others and self._claude.queued(stop.transcript, position)

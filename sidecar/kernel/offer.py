@@ -1,7 +1,7 @@
 """What a system offers to the rest of the program, by name.
 
-Each system declares it in its `__init__.py`. Wiring builds the sidecar's methods and tools from
-it, and the command line its verbs. Nothing here imports what it names, so listing the verbs loads no module.
+Each system declares it in its `__init__.py`. Wiring builds the sidecar's tools from it, and the
+command line its verbs. Nothing here imports what it names, so listing the verbs loads no module.
 """
 
 from __future__ import annotations
@@ -22,21 +22,19 @@ class Section(StrEnum):
 
 
 class Verb(NamedTuple):
-    """A command of `supervisor`: `module:function` in `sidecar.cli`, a short summary, and its heading."""
+    """A command of `supervisor`, where it is in `sidecar.cli`, a short summary, and its heading.
 
+    `place` is a module, with `:function` where that is not called as the command.
+    """
+
+    name: str
     place: str
     summary: str
     section: Section
 
 
 class SystemOffer(NamedTuple):
-    """What one system handles and offers.
+    """What one system offers: modules of `servers.tools` with its tools, and its commands."""
 
-    `events`: names of the host events in kernel.events that it handles. `methods`: methods of the sidecar's
-    socket. `tools`: modules of `servers.tools` with the system's tools. `verbs`: its commands by name.
-    """
-
-    events: tuple[str, ...] = ()
-    methods: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
-    verbs: tuple[tuple[str, Verb], ...] = ()
+    verbs: tuple[Verb, ...] = ()

@@ -90,11 +90,7 @@ class EventsHandler:
 
     async def _follow(self, wanted: EventFilter, after: int | None, peer: Peer) -> EventsPage:
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
-
-        def wake() -> None:
-            loop.call_soon_threadsafe(woken.set)
-
-        end = self._log.listen(wake)
+        end = self._log.listen(lambda: loop.call_soon_threadsafe(woken.set))
         ending = asyncio.create_task(self._control.ending.wait())
         try:
             while not ending.done():

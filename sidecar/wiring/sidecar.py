@@ -7,7 +7,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sidecar.kernel.offer import SystemOffer
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.paths import LOCKS_FILE, UNFINISHED_FOLDER, user_paths
 from sidecar.servers.control import Methods, SidecarControl
@@ -64,8 +63,9 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     if watches:
         control.beside.append(partial(report_saved_files, supervision.supervisor.saved, supervision.toasts))
     return {
-        **_offered(SUPERVISION, {**supervision_methods(supervision), **log_methods(supervision, control)}),
-        **_offered(ITERATION, run_methods(services, journals, supervision.supervisor.checks)),
+        **supervision_methods(supervision),
+        **log_methods(supervision, control),
+        **run_methods(services, journals, supervision.supervisor.checks),
         **tool_methods(control, toolbox, supervision),
         **page_methods(control, supervision),
         **inbox_methods(control, supervision),
@@ -101,8 +101,3 @@ def _build_headless_work(built: Supervision, journals: SessionJournals) -> Headl
     from sidecar.wiring.headless import build_headless_work  # noqa: PLC0415 - a cold start does without
 
     return build_headless_work(user_paths().state, built.services, built.supervisor.checks, journals)
-
-
-def _offered(offer: SystemOffer, methods: Methods) -> Methods:
-    """Return the methods that a system declares in its offer. Raises KeyError where one was not built."""
-    return {name: methods[name] for name in offer.methods}

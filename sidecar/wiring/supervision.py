@@ -25,7 +25,6 @@ from sidecar.platform.watching import FoldersWatch
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.methods import EventsHandler, EventsRequest
-from sidecar.systems.supervision import OFFER
 from sidecar.systems.supervision.clients import ToolClients
 from sidecar.systems.supervision.forgetting import ForgetRequest, SessionRemover
 from sidecar.systems.supervision.hook_events import HookHandler
@@ -97,7 +96,7 @@ def build_supervision(
         hooks=HookHandler(
             services,
             build_codecs(),
-            dict.fromkeys(OFFER.events, supervisor.tell),
+            supervisor.tell,
             supervisor.judging,
             altered_plugin,
         ),

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 OPENCODE: Final = SessionKey("opencode", SESSION)
 CLAUDE: Final = SessionKey("claude-code", "s1")
 MARKER: Final = SessionKey("marker", "s1")
-QUEUED: Final = '{"type":"queue-operation","operation":"enqueue","content":"more","timestamp":"now"}\n'
+QUEUED: Final = (
+    '{"type":"queue-operation","operation":"enqueue","content":"more","timestamp":"2025-11-29T04:32Z"}\n'
+)
 
 
 @pytest.fixture

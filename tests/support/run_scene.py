@@ -45,7 +45,6 @@ from sidecar.servers.methods import read_run_status
 from sidecar.systems.iteration.journals import SessionJournals, change_workers
 from sidecar.systems.iteration.loop import AgentLoop
 from sidecar.systems.iteration.ports import RunParticipants
-from sidecar.systems.supervision import OFFER
 from sidecar.systems.supervision.hook_events import HookHandler
 from sidecar.systems.supervision.supervisor import Supervisor
 from support.fakes import ENVIRONMENT, LIMIT, Fakes
@@ -70,9 +69,7 @@ class HouseOverseer:
             MarkerTurns(fakes.workspace, fakes.store),
         )
         services = dataclasses.replace(fakes.services, transcripts=turns)
-        self._door = HookHandler(
-            services, {RUN_HOST: RunCodec()}, dict.fromkeys(OFFER.events, Supervisor(services).tell)
-        )
+        self._door = HookHandler(services, {RUN_HOST: RunCodec()}, Supervisor(services).tell)
         self.journals, self._clock = SessionJournals(fakes.journals, clock=fakes.clock), fakes.clock
         self.passes: Callable[[str, Environment], bool] = lambda _folder, _environment: True
         self._services = services

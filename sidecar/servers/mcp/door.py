@@ -120,12 +120,8 @@ class McpHandler:
     async def watch(self, watching: MakeWatch, folders: Collection[Path]) -> None:
         """Check the tools after every change in these folders, once a client has come. Ends if cancelled."""
         loop = asyncio.get_running_loop()
-
-        def wake() -> None:
-            loop.call_soon_threadsafe(self._stirred.set)
-
         await self._stirred.wait()
-        watch = watching(wake)
+        watch = watching(lambda: loop.call_soon_threadsafe(self._stirred.set))
         try:
             await asyncio.to_thread(watch.look_at, folders)  # a folder of a network may hang
             while True:

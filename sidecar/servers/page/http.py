@@ -195,11 +195,7 @@ class LocalPage:
             asyncio.create_task(_disconnected(request)),
             asyncio.create_task(self._control.ending.wait()),
         }
-
-        def wake() -> None:
-            loop.call_soon_threadsafe(woken.set)
-
-        end = self._log.listen(wake)
+        end = self._log.listen(lambda: loop.call_soon_threadsafe(woken.set))
         sent: Parts = {}
         try:
             headers = {**HEADERS, "Content-Type": "text/event-stream"}

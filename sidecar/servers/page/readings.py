@@ -103,8 +103,9 @@ class PageReadings:
         sessions: list[SeenSession] = []
         for key in (*others[-NEEDING_SHOWN:], *listed):
             # States are loaded here and not in a thread, because the event loop writes them. Stops go first.
-            found = self._people.describe((key,))
-            sessions += (one for one in found if key in listed or needs_person(*standing(*one)))
+            seen = self._people.describe(key)
+            if seen and (key in listed or needs_person(*standing(*seen))):
+                sessions.append(seen)
             await self._services.clock.pause(0)
         now = self._services.clock.now()
         lately = EventFilter(kinds=PAID_KINDS, since=now - DAYS_DRAWN * DAY_S)
@@ -136,7 +137,7 @@ class PageReadings:
 
     def session(self, key: SessionKey) -> SeenSession | None:
         """Return a session; None for an unknown one."""
-        return next(iter(self._people.describe((key,))), None)
+        return self._people.describe(key)
 
     def journal(self, key: SessionKey) -> Journal:
         """Return the tasks and notes of a session."""

@@ -9,12 +9,9 @@ from sidecar.kernel.offer import Section, SystemOffer, Verb
 OFFER: Final = SystemOffer(
     tools=("governance",),
     verbs=(
-        ("govern", Verb("govern:govern", "Let agents solve a problem in governed phases.", Section.ALONE)),
-        (
-            "governance",
-            Verb("govern:governance", "What governed phases ask, and your answer.", Section.ALONE),
-        ),
-        ("audit", Verb("audit:audit", "Show, verify or export what was done under a lock.", Section.ALONE)),
-        ("lock", Verb("audit:lock", "Say who may change a project under governance.", Section.ALONE)),
+        Verb("govern", "govern", "Let agents solve a problem in governed phases.", Section.ALONE),
+        Verb("governance", "govern", "What governed phases ask, and your answer.", Section.ALONE),
+        Verb("audit", "audit", "Show, verify or export what was done under a lock.", Section.ALONE),
+        Verb("lock", "audit", "Say who may change a project under governance.", Section.ALONE),
     ),
 )

@@ -7,9 +7,6 @@ from typing import Final
 from sidecar.kernel.offer import Section, SystemOffer, Verb
 
 OFFER: Final = SystemOffer(
-    methods=("run_checks", "run_note", "run_status", "run_workers"),
     tools=("journal",),
-    verbs=(
-        ("run", Verb("run_loop:run", "Let an agent work in iterations until its goal holds.", Section.ALONE)),
-    ),
+    verbs=(Verb("run", "run_loop", "Let an agent work in iterations until its goal holds.", Section.ALONE),),
 )

@@ -25,11 +25,7 @@ class ToolClients:
         """`supervisor` knows the processes of hosts, `people` who gives orders."""
         self._services = services
         self._hosts, self._steering = supervisor.hosts, supervisor.steering
-        self.people = people
-
-    def session(self, ident: str, key: SessionKey | None) -> Session | None:
-        """Return the session with this key, else the one seen last with this id; None where it is unknown."""
-        return self.people.session(ident, key)
+        self.people, self.session = people, people.session
 
     def serves(self, pid: int, key: SessionKey) -> bool:
         """Whether a process may call tools for this session.

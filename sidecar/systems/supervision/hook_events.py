@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from sidecar.hosts.ports import HostCodec
-from sidecar.kernel.effects import Continue, HostAnswer, NoReply, Rest
+from sidecar.kernel.effects import Continue, HostAnswer, Rest
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, AnyHostEvent, HostEvent, SessionStarted
 from sidecar.kernel.session import Environment, SessionKey
@@ -38,18 +38,18 @@ class HookHandler:
         self,
         services: Services,
         codecs: Mapping[str, HostCodec],
-        handlers: Mapping[str, EventHandler],
+        answer: EventHandler,
         judging: Callable[[SessionKey], JudgingStep | None] = lambda _: None,
         altered_plugin: Callable[[str, HostEvent], str] = lambda _host, _event: "",
     ) -> None:
-        """`codecs`: one per host, by the host's name. `handlers`: by the name of the event's class.
+        """`codecs`: one per host, by the host's name. `answer`: what answers an event.
 
         `judging`: what the judging of a session's stop does. `altered_plugin`: a line about what is wrong
         with our plugin in a host.
         """
         self._services = services
         self._codecs = codecs
-        self._handlers = handlers
+        self._answer = answer
         self._judging = judging
         self._altered_plugin = altered_plugin
 
@@ -63,12 +63,11 @@ class HookHandler:
         event = replace(
             codec.decode(raw, environment, host_pid), speaker=self._speaker(peer, relayed=codec.relayed)
         )
-        handler = self._handlers.get(type(event).__name__)
         begins = isinstance(event, SessionStarted) and not event.ours
         if begins and (altered := self._altered_plugin(host, event)):
             self._services.incidents.report(altered, event.key)
         async with self._shown_on_terminal(event):
-            answer = await handler(event) if handler else NoReply()
+            answer = await self._answer(event)
         if isinstance(answer, Continue | Rest) and (terminal := _terminal_of(event)):
             terminal.write(clean_text(f"{answer.note}\n" if answer.note else ""))
         worded = self._services.messages.continuation(answer.feedback) if isinstance(answer, Continue) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from msgspec import Struct
@@ -217,16 +217,18 @@ class CommandLineService:
 
     def _sessions_of(self, folder: str, host: str) -> tuple[tuple[Session, Activity], ...]:
         """Return the sessions in a folder, above and below it; first those whose goal is held now."""
-        known = (load_readable(self._services.store, key) for key in self._keys(SessionSelector(host=host)))
-        related = (one for one in known if one is not None and are_related(folder, one.project))
+        known = self._load(self._keys(SessionSelector(host=host)))
+        related = (one for one in known if are_related(folder, one.project))
         found = [(one, self._activity(one)) for one in itertools.islice(related, MOST_SESSIONS)]
         outside = {one.key for one, _ in found if not _is_inside_project(folder, one.project)}
         return tuple(sorted(found, key=lambda pair: (not goal_runs(*pair), pair[0].key in outside)))
 
-    def describe(self, keys: Iterable[SessionKey]) -> tuple[tuple[Session, Activity], ...]:
-        """Return these sessions, and what each does; one that cannot be loaded is left out."""
-        known = (load_readable(self._services.store, key) for key in keys)
-        return tuple((one, self._activity(one)) for one in known if one is not None)
+    def describe(self, key: SessionKey) -> tuple[Session, Activity] | None:
+        """Return a session, and what it does; None where it cannot be loaded."""
+        return next(((one, self._activity(one)) for one in self._load([key])), None)
+
+    def _load(self, keys: Iterable[SessionKey]) -> Iterator[Session]:
+        return filter(None, (load_readable(self._services.store, key) for key in keys))
 
     def _activity(self, session: Session) -> Activity:
         judged = EventFilter(session=session.key, kinds=(event_kind(StopJudged),))
@@ -349,8 +351,8 @@ class CommandLineService:
 
     def _concerned(self, folder: str) -> Sequence[SessionKey | None]:
         """Return the sessions that work in a folder, above or below it; "": anywhere."""
-        known = (load_readable(self._services.store, key) for key in self._keys(SessionSelector()))
-        related = (one.key for one in known if one and (not folder or are_related(folder, one.project)))
+        known = self._load(self._keys(SessionSelector()))
+        related = (one.key for one in known if not folder or are_related(folder, one.project))
         return list(itertools.islice(related, MOST_TOLD))
 
     def _tell(self, line: str, keys: Iterable[SessionKey | None]) -> None:
@@ -377,19 +379,13 @@ class CommandLineService:
 
     def session(self, ident: str, key: SessionKey | None = None) -> Session | None:
         """Return the session with this key, else the one seen last with this id; None where it is unknown."""
-        return (
-            load_readable(self._services.store, key)
-            if key is not None
-            else self.find(SessionSelector(session=ident))
-        )
+        return load_readable(self._services.store, key) if key else self.find(SessionSelector(session=ident))
 
     def find(self, who: SessionSelector) -> Session | None:
         """Return the session with this id, or the one seen last in or above the folder; None for unknown."""
-        for key in self._keys(who):
-            session = load_readable(self._services.store, key)
-            if session is not None and (who.session or _is_inside_project(who.project, session.project)):
-                return session
-        return None
+        known = self._load(self._keys(who))
+        wanted = (one for one in known if who.session or _is_inside_project(who.project, one.project))
+        return next(wanted, None)
 
     def _find_for_order(self, asked: OrderRequest) -> Session | None:
         """Return the session that an order is about: what changes a goal is about one that is held now."""

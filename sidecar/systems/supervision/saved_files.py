@@ -60,11 +60,7 @@ class SavedFileWatch:
     async def run(self, watching: WatchFactory, show: ShowText, host: str) -> None:
         """Watch the files, until cancelled. `host`: whose sessions can be shown a text at once."""
         loop = asyncio.get_running_loop()
-
-        def wake() -> None:
-            loop.call_soon_threadsafe(self._stirred.set)
-
-        watch = watching(wake)
+        watch = watching(lambda: loop.call_soon_threadsafe(self._stirred.set))
         await self._services.clock.pause(CALM_S)
         self._steering.recall_once()  # not in a thread: a state that is saved meanwhile would look torn
         log.info("saved files are watched")

@@ -260,7 +260,7 @@ class Supervisor:
         watch = () if event.headless else self.steering.paths(event.key)
         settings, _ = self._services.configuration.load()
         session = self._services.store.load(event.key)
-        if session is not None and active_goal(session) is not None:
+        if session and active_goal(session):
             return NoReply(note=f"Supervisor: {describe_session(session, settings)[0]}", watch=watch)
         off = event.headless or not settings.facts_line or self._services.switches.off(event.project)
         if session is not None or off or event.origin is not SessionOrigin.STARTUP:
@@ -281,10 +281,8 @@ class Supervisor:
         return self._changed(event, lambda session: self._spoken(session, at, awake))
 
     def _spoken(self, session: Session, at: float, awake: float) -> Session:
-        session = sessions.reset_after_prompt(session, at, awake)
-        if session.goal is None or session.goal.status not in sessions.TAKEN_UP:
-            return session
-        return sessions.take_up_goal(session, self._services.configuration.load()[0])
+        settings, _ = self._services.configuration.load()
+        return sessions.take_up_goal(sessions.reset_after_prompt(session, at, awake), settings)
 
     def _noted(self, event: HostEvent, what: str, detail: str) -> HostAnswer:
         self._generations.supersede(event.key)

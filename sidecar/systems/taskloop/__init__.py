@@ -8,5 +8,5 @@ from sidecar.kernel.offer import Section, SystemOffer, Verb
 
 OFFER: Final = SystemOffer(
     tools=("loop",),
-    verbs=(("loop", Verb("loop:loop", "Let agents work on tasks until the checks pass.", Section.ALONE)),),
+    verbs=(Verb("loop", "loop", "Let agents work on tasks until the checks pass.", Section.ALONE),),
 )

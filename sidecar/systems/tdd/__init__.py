@@ -8,5 +8,5 @@ from sidecar.kernel.offer import Section, SystemOffer, Verb
 
 OFFER: Final = SystemOffer(
     tools=("tdd",),
-    verbs=(("tdd", Verb("tdd:tdd", "Let agents write a behaviour: test, code, structure.", Section.ALONE)),),
+    verbs=(Verb("tdd", "tdd", "Let agents write a behaviour: test, code, structure.", Section.ALONE),),
 )

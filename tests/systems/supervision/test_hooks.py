@@ -13,7 +13,6 @@ from sidecar.kernel.effects import Continue, HostAnswer, NoReply, Rest, RestReas
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AnyHostEvent, SessionOrigin
 from sidecar.kernel.session import Environment
-from sidecar.systems.supervision import OFFER
 from sidecar.systems.supervision.hook_events import HookHandler
 from sidecar.systems.supervision.policy.sessions import JudgingStep
 from support.cases import ran, stopped, turn
@@ -51,11 +50,7 @@ class Refusing(Codec):
 
 
 async def handle(fakes: Fakes, codec: Codec, host: str = "claude-code") -> bytes:
-    door = HookHandler(
-        fakes.services,
-        {"claude-code": codec, "opencode": codec},
-        dict.fromkeys(OFFER.events, fakes.supervisor.tell),
-    )
+    door = HookHandler(fakes.services, {"claude-code": codec, "opencode": codec}, fakes.supervisor.tell)
     async with asyncio.timeout(LIMIT):
         return await door.handle(host, b"raw", {"PATH": "/bin"}, 4711)
 
@@ -87,8 +82,8 @@ async def test_a_plugin_that_was_altered_when_a_session_began_is_told_at_its_sto
     altered = "Supervisor: hooks/cold.py is not what was installed."
     for event in (started(SessionOrigin.RESUME), stopped()):
         codec = Codec(event)
-        events = dict.fromkeys(OFFER.events, fakes.supervisor.tell)
-        door = HookHandler(fakes.services, {"h": codec}, events, altered_plugin=lambda *_: altered)
+        tell = fakes.supervisor.tell
+        door = HookHandler(fakes.services, {"h": codec}, tell, altered_plugin=lambda *_: altered)
         await door.handle("h", b"raw", {}, 1)
     rested = codec.encoded[0][1]
     assert isinstance(rested, Rest)
@@ -120,7 +115,7 @@ async def test_on_the_terminal_of_a_host_without_a_screen_stands_what_is_done_an
 
     codec = Codec(stopped(headless=True, host_pid=pid))
     step = JudgingStep(doing="running `make`", since=fakes.clock.now())
-    door = HookHandler(fakes.services, {"h": codec}, {"AgentStopped": judged}, lambda _: step)
+    door = HookHandler(fakes.services, {"h": codec}, judged, lambda _: step)
     async with asyncio.timeout(LIMIT):
         answer = asyncio.create_task(door.handle("h", b"raw", {}, pid, pid))
         await begun.wait()
