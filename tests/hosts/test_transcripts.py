@@ -25,7 +25,7 @@ OPENCODE: Final = SessionKey("opencode", SESSION)
 CLAUDE: Final = SessionKey("claude-code", "s1")
 MARKER: Final = SessionKey("marker", "s1")
 QUEUED: Final = (
-    '{"type":"queue-operation","operation":"enqueue","content":"more","timestamp":"2025-11-29T04:32Z"}\n'
+    '{"type":"queue-operation","operation":"enqueue","content":"a","timestamp":"2025-11-29T04:32:10Z"}\n'
 )
 
 
