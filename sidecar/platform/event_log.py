@@ -159,7 +159,7 @@ class EventLogFile:
         self._here = threading.local()
         self._lock = threading.RLock()
         self._watched: OrderedDict[SessionKey, _Watched] = OrderedDict()
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners: list[Callable[[], object]] = []
         self._appended = 0
         self._last = 0
 
@@ -219,7 +219,7 @@ class EventLogFile:
         except OSError as error:
             log.warning("the log could not be trimmed: %s", error)
 
-    def listen(self, notify: Callable[[], None]) -> Callable[[], None]:
+    def listen(self, notify: Callable[[], object]) -> Callable[[], None]:
         self._listeners.append(notify)
         return lambda: self._listeners.remove(notify)
 

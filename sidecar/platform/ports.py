@@ -149,7 +149,7 @@ class EventLog(Protocol):
     def trim(self) -> None:
         """Remove what is older, or more, than the settings allow, but no audit. Never raises."""
 
-    def listen(self, notify: Callable[[], None]) -> Callable[[], None]:
+    def listen(self, notify: Callable[[], object]) -> Callable[[], None]:
         """Call `notify`, in any thread, after every append of this process until the result is called."""
 
     def tell_losses(self, key: SessionKey) -> None:

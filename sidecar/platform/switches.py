@@ -47,11 +47,8 @@ class SwitchFile:
             return f"off: {self._path} cannot be used ({error}); `supervisor on` or `off` writes it anew"
         if switches.user_off:
             return "off for you"
-        return (
-            "off for this project"
-            if _nearest_listed_folder(project, switches) in switches.projects_off
-            else ""
-        )
+        listed = _nearest_listed_folder(project, switches)
+        return "off for this project" if listed in switches.projects_off else ""
 
     def turn(self, *, on: bool, project: str | None) -> None:
         """Raises BadInputError for a path that cannot be a project's, OSError."""

@@ -49,7 +49,7 @@ class FoldersWatch:
     """Watches folders, not their subfolders, in its own thread, from which it calls `wake`."""
 
     def __init__(
-        self, wake: Callable[[], None], *, settle_s: float = SETTLE_S, look_s: float = LOOK_S
+        self, wake: Callable[[], object], *, settle_s: float = SETTLE_S, look_s: float = LOOK_S
     ) -> None:
         """Watch nothing until `look_at` is called."""
         self._wake = wake

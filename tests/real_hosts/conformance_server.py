@@ -96,7 +96,7 @@ def main() -> int:
     paths.prepare()
 
     def build(control: SidecarControl) -> Methods:
-        door = McpHandler(control, Everything)
+        door = McpHandler(control, Everything, lambda _: None)
         http = McpHttpEndpoint(control, door.ready, McpFiles(state), lambda: 0, lambda *_: Giver.USER)
         control.beside.append(http.run)
         return {"mcp": door.open, "mcp_access": http.access}

@@ -132,7 +132,7 @@ def speaking(start: Start, echo: Echo, *beside: BackgroundWork, later: CallLater
     held: list[Bench] = []
 
     def build(control: SidecarControl) -> Methods:
-        door = McpHandler(control, echo.build)
+        door = McpHandler(control, echo.build, lambda _: None)
         control.beside += beside
         return {**held[0].methods(control), "mcp": door.open, "toolsets": door.toolsets}
 

@@ -45,7 +45,7 @@ class Web:
         return self
 
     def _build(self, control: SidecarControl) -> Methods:
-        door = McpHandler(control, self.echo.build)
+        door = McpHandler(control, self.echo.build, lambda _: None)
         http = McpHttpEndpoint(control, door.ready, self.kept, lambda: self.port, lambda *_: self.giver)
         control.beside.append(http.run)
         own = {"mcp": door.open, "toolsets": door.toolsets, "mcp_access": http.access}

@@ -118,7 +118,7 @@ async def test_who_left_is_woken_no_more(
     gone = asyncio.Event()
     listen = log.listen
 
-    def watched(heard: Callable[[], None]) -> Callable[[], None]:
+    def watched(heard: Callable[[], object]) -> Callable[[], None]:
         end = listen(heard)
 
         def ended() -> None:

@@ -129,7 +129,7 @@ class MemoryEventLog:
     def __init__(self) -> None:
         self._events: list[LoggedEvent] = []
         self._last = 0
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners: list[Callable[[], object]] = []
 
     def append(self, event: LoggedEvent) -> int:
         data = decode_event_data(event.kind, encode_event_data(event.data))
@@ -165,7 +165,7 @@ class MemoryEventLog:
     def trim(self) -> None:
         """Memory has no limits."""
 
-    def listen(self, heard: Callable[[], None]) -> Callable[[], None]:
+    def listen(self, heard: Callable[[], object]) -> Callable[[], None]:
         self._listeners.append(heard)
         return lambda: self._listeners.remove(heard)
 

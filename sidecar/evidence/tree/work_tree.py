@@ -196,11 +196,9 @@ def _settings_files(place: Path, environment: Mapping[str, str]) -> tuple[Path, 
     """Return the files in which git looks for settings, where none of them includes others."""
     home = Path(environment.get("HOME") or "/nonexistent")
     checkout = find_checkout(place)
-    users = (
-        home / ".gitconfig",
-        Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "git" / "config",
-    )
-    return (Path("/etc/gitconfig"), *users, *([checkout.common / "config"] if checkout else ()))
+    user = Path(environment.get("XDG_CONFIG_HOME") or home / ".config") / "git" / "config"
+    own = [checkout.common / "config"] if checkout else ()
+    return (Path("/etc/gitconfig"), home / ".gitconfig", user, *own)
 
 
 def _repository_marks(place: Path) -> Iterator[str]:
@@ -374,17 +372,12 @@ def _each_ref(ground: WorkTree) -> Iterator[str]:
         yield from (f"{folder}/{name} {_file_stamp(Path(folder, name))}" for name in names)
 
 
-async def read_repository(
-    ground: WorkTree, base: str, answers: GitAnswers | None = None
-) -> RepositoryState | None:
+async def read_repository(ground: WorkTree, base: str, answers: GitAnswers) -> RepositoryState | None:
     """Read the state of the project's repository; `base` is a commit, or "". Raises UnseenError, OSError."""
-    answers = answers or GitAnswers()
     if ground.index is None:
-        return (
-            RepositoryState(head=await read_head_commit(ground.git), remote=bool(ground.remotes))
-            if ground.bare
-            else None
-        )
+        if not ground.bare:
+            return None
+        return RepositoryState(head=await read_head_commit(ground.git), remote=bool(ground.remotes))
     with tempfile.TemporaryDirectory(prefix="supervisor-status-", ignore_cleanup_errors=True) as scratch:
         marks = partial(_flagged_paths, ground.git)
         marked = await answers.get(("flags", ground.top), (_file_stamp(ground.index),), marks)

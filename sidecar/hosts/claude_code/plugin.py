@@ -256,10 +256,7 @@ class ClaudePlugins:
         self._project = project
         self._claude = claude or processes.find_program("claude", environment, project)
         if not self._claude:
-            raise HostError(
-                "Claude Code is not on PATH",
-                "name it: add --claude /path/to/claude",
-            )
+            raise HostError("Claude Code is not on PATH", "name it: add --claude /path/to/claude")
 
     def installed(self) -> tuple[InstalledPlugin, ...]:
         """Return the installations of our plugins, those of the second one last. Raises HostError."""

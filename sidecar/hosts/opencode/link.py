@@ -202,9 +202,8 @@ class OpenCodeHistory:
                 raw = await _fetch_newest_messages(session, more)
             except PeerError:  # too long for one answer: the fewer messages of the step before must do
                 break
-        return await asyncio.to_thread(
-            read_last_turn, raw, counted_to
-        )  # takes tenths of a second for hundreds of calls
+        # it takes tenths of a second for hundreds of calls
+        return await asyncio.to_thread(read_last_turn, raw, counted_to)
 
 
 async def _fetch_first_messages(session: str) -> bytes:

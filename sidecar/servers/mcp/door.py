@@ -48,16 +48,12 @@ if TYPE_CHECKING:
 SPEAK_ANSWER: Final = b"{}"
 LEAVING_ANSWER: Final = b'{"leaving":true}'
 
-MakeWatch = Callable[[Callable[[], None]], FileWatcher]
+MakeWatch = Callable[[Callable[[], object]], FileWatcher]
 """Creates a watcher that calls back from a thread of its own."""
 
 
 AdmitToken = Callable[[str], Caller | None]
 """Returns the caller that a token admits, None if it is invalid."""
-
-
-def admit_nobody(_token: str) -> None:
-    """Reject every token."""
 
 
 class PipeAnnouncement(Struct, frozen=True):
@@ -75,9 +71,7 @@ class PipeAnnouncement(Struct, frozen=True):
 class McpHandler:
     """Lets connections speak MCP. `build` creates the tools; a thread calls it for the first client."""
 
-    def __init__(
-        self, control: SidecarControl, build: Callable[[], Toolbox], admit: AdmitToken = admit_nobody
-    ) -> None:
+    def __init__(self, control: SidecarControl, build: Callable[[], Toolbox], admit: AdmitToken) -> None:
         """Serve within the process that `control` represents. `admit` checks tokens."""
         self._control = control
         self._admit = admit

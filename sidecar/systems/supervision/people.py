@@ -185,22 +185,18 @@ class CommandLineService:
             troubles=(*errors, *rubric.rejected, *map(held_edit_message, held)),
         )
         if session is None:
-            text = f"no session is known for {who.session or who.project or 'this folder'}."
-            return replace(common, text=f"{text}\n{NO_SESSION_HINT}")
+            unknown = f"no session is known for {who.session or who.project or 'this folder'}."
+            return replace(common, text=f"{unknown}\n{NO_SESSION_HINT}")
         goal, activity = session.goal, self._activity(session)
+        doing = describe_activity(activity, self._services.clock.now())
+        text = (*describe_session(session, settings), doing, *self._shared_id_note(session.key))
         return replace(
             common,
             session=session.key.id,
             host=session.key.host,
             project=session.project,
             status=goal.status.value if goal else "none",
-            text="\n".join(
-                (
-                    *describe_session(session, settings),
-                    describe_activity(activity, self._services.clock.now()),
-                    *self._shared_id_note(session.key),
-                )
-            ),
+            text="\n".join(text),
             activity=activity,
             exit_code=session_exit_code(session).value,
             budget=BudgetReport(
@@ -271,13 +267,8 @@ class CommandLineService:
                 if asked.who.session
                 else no_session_message(where)
             )
-        typed = CommandTyped(
-            key=session.key,
-            project=session.project,
-            order=order,
-            prompt_id="",
-            origin=origin.seen,
-        )
+        key, project = session.key, session.project
+        typed = CommandTyped(key=key, project=project, order=order, prompt_id="", origin=origin.seen)
         answer = await self._supervisor.tell(typed)
         if not isinstance(answer, CommandReply):
             return CommandReply(headline="")
@@ -287,8 +278,8 @@ class CommandLineService:
         after = load_readable(self._services.store, session.key) or session
         frees = frees_agent(session, after, self._services.configuration.load()[0])
         if not answer.refused and (frees or origin.giver is Giver.UNSURE):
-            self._tell(order_message(order, origin, session), [session.key])
-        return replace(answer, notes=(*answer.notes, *self._shared_id_note(session.key)))
+            self._tell(order_message(order, origin, session), [key])
+        return replace(answer, notes=(*answer.notes, *self._shared_id_note(key)))
 
     def toggle(self, toggle: SwitchRequest, pid: int = 0) -> str:
         """Switch Supervisor on or off and return what applies now; raises OSError, and as `order` does."""

@@ -23,7 +23,7 @@ GLANCE_S: Final = 20.0
 
 ShowText = Callable[[SessionKey, str], Awaitable[bool]]
 """Shows a text to a person now; returns whether it could."""
-WatchFactory = Callable[[Callable[[], None]], FileWatcher]
+WatchFactory = Callable[[Callable[[], object]], FileWatcher]
 """Creates a watcher that calls back from a thread of its own."""
 
 log = logging.getLogger(__name__)

@@ -330,10 +330,8 @@ class HostProcesses:
             remember_newest(self._hosts, event.key, (event.speaker, *others)[:MAX_HOSTS], MAX_SESSIONS)
             if others or orders.is_stray(chain, self._turns()):
                 seen = orders.describe_processes(chain, at_work=False)
-                line = (
-                    f"a second process speaks as this session ({seen}). If you opened it twice, all is well"
-                )
-                said = f"Supervisor: {line}. Not you? {LOOK}"
+                line = f"a second process speaks as this session ({seen})"
+                said = f"Supervisor: {line}. If you opened it twice, all is well. Not you? {LOOK}"
                 remember_newest(self._untold, event.speaker, said, MAX_SESSIONS)
         if others and self.is_late(event) and isinstance(event, ends):
             origin = self.origin(event.speaker)

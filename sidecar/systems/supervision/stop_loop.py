@@ -140,16 +140,12 @@ class StopLoop:
             ruling = Rest(reason=newer.reason)
             inquiry = self._dropped(progress.now)
         except asyncio.CancelledError:
-            self._write(
-                self._dropped(progress.now),
-                Rest(reason=RestReason.INTERRUPTED, detail="the host let go"),
-                begun,
-            )
+            ruling = Rest(reason=RestReason.INTERRUPTED, detail="the host let go")
+            self._write(self._dropped(progress.now), ruling, begun)
             raise
         else:
-            ruling = mask_ruling(
-                self._with_news(inquiry, self._save(progress.first.session, inquiry, ruled)), mask
-            )
+            saved = self._save(progress.first.session, inquiry, ruled)
+            ruling = mask_ruling(self._with_news(inquiry, saved), mask)
             self._keeper.keep(progress.first, progress.facts, inquiry, ruled)
         if _agent_goes_on(ruling):
             self._rubrics.set_to_work(stop, human=False)
@@ -307,9 +303,8 @@ class StopLoop:
         try:
             said = await services.judge.ask(case, environment, inquiry.settings)
         except asyncio.CancelledError:
-            record_cost(
-                services.spending, JudgeFailed("", calls=1)
-            )  # it may have been asked, at unknown cost
+            # it may have been asked, at unknown cost
+            record_cost(services.spending, JudgeFailed("", calls=1))
             raise
         record_cost(services.spending, said)
         return said
