@@ -72,6 +72,7 @@ class Worktrees:
         self._git, self._prefix, self._folder, self._furnish = git, f"{PREFIX}/{session}/", folder, furnish
         self._checked_out = checked_out
         self._changing = asyncio.Lock()
+        self._tip = ""
 
     @property
     def top(self) -> Path:
@@ -88,6 +89,7 @@ class Worktrees:
 
     async def open(self, name: str) -> Path:
         """Make a worktree of what is committed now, with a branch of that name; return its folder."""
+        self._tip = self._tip or await _head(self._git)
         return await self._add(name, "-B", self.branch(name))
 
     async def close(self, name: str, message: str) -> None:
@@ -130,6 +132,11 @@ class Worktrees:
         asked = await self._git.ask("merge-base", "--is-ancestor", self.branch(name), "HEAD")
         return asked.exit_code == 0
 
+    async def moved(self) -> str:
+        """Return the commits by which the user's branch moved without us since the last look, "" for none."""
+        before, self._tip = self._tip, await _head(self._git)
+        return f"{before[:10]}..{self._tip[:10]}" if before not in ("", self._tip) else ""
+
     async def merge(self, name: str, message: str, accept: Accept) -> str:
         """Merge a branch into the user's; return why that was refused. Raises InTheWayError."""
         for _ in range(MERGE_TRIES):
@@ -154,6 +161,7 @@ class Worktrees:
                 await self.remove(SCRATCH)
             moved = await _unbroken(self._git.ask("merge", "--quiet", "--ff-only", "--no-autostash", tip))
             if moved.exit_code == 0:
+                self._tip = tip
                 return ""
             if await _head(self._git) == before:
                 raise InTheWayError(

@@ -212,3 +212,13 @@ async def test_what_is_not_committed_is_refused_with_what_to_type(
     done = runs.run(*built(runs), "--jobs", "2", goal=False)
     assert (done.returncode, why in done.stderr) == (1, True), done.stderr
     assert runs.prompts() == []
+
+
+async def test_a_branch_that_an_agent_moved_by_itself_is_told(runs: Runs) -> None:
+    two = PLAN.replace("range(1, 12)", "range(1, 3)").partition('    tool("task_add"')[0]
+    at = runs.stage.scene.project
+    move = f"git commit -q --allow-empty -m x && git -C {at} merge -q $(git rev-parse HEAD)"
+    runs.agent(two, f'if task == "T1":\n    os.system("{move}")\nif False:\n    pass', PART)
+    told = events(runs.run(*built(runs), "--jobs", "2", goal=False))
+    warned = [event["text"] for event in told if event["event"] == "warning"]
+    assert any("your branch moved without this run" in text for text in warned), warned

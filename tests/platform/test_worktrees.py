@@ -77,6 +77,10 @@ async def test_what_an_agent_left_is_committed_and_merged_into_the_users_branch(
     assert ((project / "b.txt").read_text(), await trees.names()) == ("b", [])
     assert git(project, "log", "-1", "--format=%s") == "work of T1-1\n"
     nothing_but_the_users_tree(project)
+    assert await trees.moved() == ""
+    git(project, "commit", "--allow-empty", "-qm", "by somebody else")
+    assert git(project, "log", "--format=%s", await trees.moved()) == "by somebody else\n"
+    assert await trees.moved() == ""
 
 
 class WatchedLock(asyncio.Lock):

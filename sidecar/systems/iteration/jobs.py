@@ -90,6 +90,10 @@ class Jobs:
     async def _settle(self, name: str, message: str, why: str) -> None:
         trees, (task, _, number) = self._trees, name.rpartition("-")
         await trees.close(name, message)
+        if moved := await trees.moved():
+            self._crew.tell(
+                RunWarning(text=f"your branch moved without this run. Not you? Type: git log {moved}")
+            )
         merged = await trees.is_merged(name)
         if not merged:
             why = why or await trees.merge(name, message, self._accept)
