@@ -121,15 +121,12 @@ def test_an_agents_shell_makes_none(
     assert not place.exists()
 
 
-def test_one_that_was_just_made_is_shown_to_wait_for_the_next_stop(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    waits = f"In force from the next stop, unless an agent wrote what is saved now: {place}\n"
-    assert typed("rubric", "show") == 0
-    assert "In force from" not in capsys.readouterr().out
+def test_one_that_was_just_made_is_in_force(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert typed("rubric", "init") == 0
     assert typed("rubric", "show") == 0
-    assert capsys.readouterr().out.endswith(f"Nothing is held.\n{waits}")
+    shown = capsys.readouterr().out
+    assert f"in force: {place} " in shown
+    assert shown.endswith("Nothing is held.\n")
 
 
 @pytest.mark.usefixtures("project")

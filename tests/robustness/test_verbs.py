@@ -65,7 +65,7 @@ async def test_the_log_is_shown_and_a_forgotten_session_leaves_nothing(stage: St
     await agent.stop()
     shown = stage.supervisor("events", "--session", agent.session, "--json")
     events = [json.loads(line) for line in shown.stdout.splitlines()]
-    assert [event["data"]["type"] for event in events] == ["order-given", "stop-judged"], shown
+    assert [event["data"]["type"] for event in events] == ["order-given", "stop-judged", "work-ended"], shown
     assert f"stop-judged claude-code:{agent.session}" in stage.supervisor("events", "--after", "1").stdout
     address = stage.supervisor("dashboard").stdout.strip()
     async with httpx2.AsyncClient(timeout=60) as browser:

@@ -22,7 +22,6 @@ from sidecar.kernel.orders import Process
 from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.text import clean_line
-from sidecar.platform.environments import without_host_variables
 from sidecar.platform.ports import Processes, load_readable, remember_newest
 from sidecar.platform.steering import text_digest
 from sidecar.rubric.policy import ENVIRONMENT
@@ -68,7 +67,7 @@ class StartEnvironments:
         if start is None or start.pid != pid:
             start = self._begin(event, pid)
         remember_newest(self._starts, event.key, start, MAX_ENVIRONMENTS)
-        counts, said = map(without_host_variables, (start.environment, heard))
+        counts, said = map(_own_variables, (start.environment, heard))
         names = sorted({name for name, _ in counts.items() ^ said.items()})
         own = {name: heard[name] for name in OF_EVENT if name in heard}
         start.now = {**start.environment, **own, **{f"{LATER}{name}": heard.get(name, "") for name in names}}
@@ -112,4 +111,12 @@ def running_host(processes: Processes, session: Session | None) -> Process | Non
 
 def digest_environment(environment: Environment) -> str:
     """Return the digest of what an environment says, but for what hosts set by themselves."""
-    return text_digest(repr(sorted(without_host_variables(environment).items())))
+    return text_digest(repr(sorted(_own_variables(environment).items())))
+
+
+def _own_variables(environment: Environment) -> Environment:
+    """Return the variables that no host sets by itself."""
+    # A waiting sidecar does without what runs programs.
+    from sidecar.platform.environments import without_host_variables  # noqa: PLC0415
+
+    return without_host_variables(environment)
