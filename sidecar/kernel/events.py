@@ -69,12 +69,14 @@ class CommandTyped(HostEvent, frozen=True, kw_only=True):
     """The user typed a Supervisor command, whose order was parsed by the host's codec.
 
     `prompt_id` makes it idempotent, because hosts report one typed command twice. `origin` says by which
-    processes it came, where it was not typed in the host.
+    processes it came, where it was not typed in the host. `expanded`: the host took it for a command, as it
+    does with what a person types; a prompt that the agent scheduled comes without.
     """
 
     order: Order
     prompt_id: str
     origin: str = ""
+    expanded: bool = True
     transcript: str = ""
 
 

@@ -151,7 +151,7 @@ def _convert_prompt(event: hook_messages.UserPromptSubmit, common: _CommonFields
     if typed is None or not human:
         return PromptSubmitted(**common, prompt_id=prompt_id, human=human, transcript=transcript)
     order = parse_order(COMMANDS[typed[1]], event.prompt[typed.end() :])
-    return CommandTyped(**common, order=order, prompt_id=prompt_id, transcript=transcript)
+    return CommandTyped(**common, order=order, prompt_id=prompt_id, transcript=transcript, expanded=False)
 
 
 def _convert_tool_call(event: hook_messages.PreToolUse, common: _CommonFields) -> AnyHostEvent:

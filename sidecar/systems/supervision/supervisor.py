@@ -121,8 +121,8 @@ class Supervisor:
         if isinstance(event, AgentStopped) and not event.during_call:
             self.missed.reported(event.key)
         missed = "" if event.ours or event.subagent else self.missed.tell(event)
-        if isinstance(event, CommandTyped) and event.during_call and not event.origin:
-            answer = await self._typed_during_call(event)
+        if isinstance(event, CommandTyped) and (doubt := self._doubt(event)):
+            answer = await self._typed_by_nobody_knows_whom(event, doubt)
         else:
             answer = await self._handle(event)
         self.hosts.observe(event)
@@ -137,15 +137,22 @@ class Supervisor:
         told = own and not event.during_call and not self.hosts.is_late(event)
         return self._services.incidents.take(event.key) if told else ()
 
-    async def _typed_during_call(self, event: CommandTyped) -> HostAnswer:
-        """Answer a command that a running tool call may have sent: approve nothing, and tell."""
+    def _doubt(self, event: CommandTyped) -> str:
+        """Say why nobody may have typed this command in the host; "" where somebody did."""
+        if event.during_call and not event.origin:
+            return "while a tool call of the agent ran"
+        known = event.expanded or (event.key, event.prompt_id) in self._typed
+        return "" if known else "that the host did not take for a typed command, as of a scheduled task"
+
+    async def _typed_by_nobody_knows_whom(self, event: CommandTyped, doubt: str) -> HostAnswer:
+        """Answer a command that the agent may have sent: approve nothing, and tell."""
         order = event.order
         if order.name in APPROVING_COMMANDS or order.word == ACCEPT_NAME:
-            why = f"`{order.name}` counts only while no tool call of the agent runs; type it again then"
+            why = f"`{order.name}` counts only as you type it, while no tool call runs; type it then"
             return orders.refusal(f"{why}.")
         before, answer = load_readable(self._services.store, event.key), await self._handle(event)
         if isinstance(answer, CommandReply) and not answer.refused and order.changes:
-            seen = Origin(Giver.UNSURE, "a prompt in the host while a tool call of the agent ran")
+            seen = Origin(Giver.UNSURE, f"a prompt in the host {doubt}")
             self.steering.owe(event.key, [order_message(order, seen, before)])
         return answer
 

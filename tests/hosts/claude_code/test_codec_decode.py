@@ -149,6 +149,7 @@ def test_a_submitted_prompt_that_is_a_command_of_ours_is_typed(
     told = decode(payload("UserPromptSubmit", prompt=prompt))
     assert isinstance(told, CommandTyped)
     assert (told.order, told.prompt_id) == (parse_order(name, arguments), "p-1")
+    assert not told.expanded
 
 
 @pytest.mark.parametrize(

@@ -252,6 +252,21 @@ async def test_an_order_of_a_shell_during_a_tool_call_is_told_once_by_its_own_or
     assert room.told() == ""
 
 
+async def test_a_command_that_the_host_did_not_take_for_one_is_told_and_approves_nothing() -> None:
+    room = Room()
+    await room.begin()
+    scheduled = replace(command("clear", speaker=HOST), expanded=False, prompt_id="p-9")
+    trust = replace(command("yes", name="trust", speaker=HOST), expanded=False, prompt_id="p-8")
+    assert (await room.fakes.reply(trust)).refused
+    await room.fakes.reply(scheduled)
+    told = room.told()
+    assert "`goal clear` was ordered by a prompt in the host that the host did not take for" in told
+    typed = replace(command("it builds", speaker=HOST), prompt_id="p-10")
+    await room.fakes.reply(typed)
+    await room.fakes.tell(replace(typed, expanded=False))
+    assert room.told() == "", "the host reports a typed command twice"
+
+
 async def test_what_may_be_made_up_takes_no_line_from_the_user() -> None:
     room = Room()
     await room.begin()
