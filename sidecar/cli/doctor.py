@@ -114,9 +114,8 @@ async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
 def unusable_path_error(trouble: OSError) -> DoctorFinding:
     """Return the finding of a path that cannot be used."""
     place = trouble.filename or user_paths().state
-    return error_finding(
-        f"{place} cannot be used: {trouble.strerror or trouble}", unblocking_command(Path(place), trouble)
-    )
+    why = f"{place} cannot be used: {trouble.strerror or trouble}"
+    return error_finding(why, unblocking_command(Path(place), trouble))
 
 
 class _FindingsReport:
@@ -217,9 +216,8 @@ def _unanswered_error(trouble: SidecarError) -> DoctorFinding:
     paths = user_paths()
     socket = paths.run / SIDECAR_SOCKET_FILE
     if os.path.lexists(socket) and not socket.is_socket():
-        return error_finding(
-            f"{socket} is in the place of the sidecar's socket", f"mv {socket} {socket}.aside"
-        )
+        what = f"{socket} is in the place of the sidecar's socket"
+        return error_finding(what, f"mv {socket} {socket}.aside")
     remedy = "supervisor stop" if STOP_ADVICE in trouble.moves else f"less {paths.log}"
     return error_finding(f"the sidecar does not answer: {trouble}", remedy)
 
@@ -227,9 +225,8 @@ def _unanswered_error(trouble: SidecarError) -> DoctorFinding:
 async def _check_sidecar_report() -> list[DoctorFinding]:
     """Check what the sidecar reports: switches, settings, rubric."""
     try:
-        report = await asyncio.to_thread(
-            call_sidecar, "report", SessionSelector(project=str(Path.cwd())), SessionReport
-        )
+        here = SessionSelector(project=str(Path.cwd()))
+        report = await asyncio.to_thread(call_sidecar, "report", here, SessionReport)
     except SidecarError as trouble:
         return [error_finding(f"the sidecar cannot report: {trouble}", "supervisor stop")]
     lines = (
@@ -256,9 +253,8 @@ def _check_judge() -> DoctorFinding:
     if doctor_hosts.installed_plugin_files():
         return ok_finding("judge: in OpenCode the model of the session")
     hint = _install_hint() if doctor_hosts.find_opencode() else doctor_hosts.GET_CLAUDE
-    return warning_finding(
-        f"no judge model: rules and checks decide alone ({chosen.why})", f"{hint}, or see docs/models.md"
-    )
+    what = f"no judge model: rules and checks decide alone ({chosen.why})"
+    return warning_finding(what, f"{hint}, or see docs/models.md")
 
 
 async def probe_judge(judge: Judge) -> DoctorFinding | None:

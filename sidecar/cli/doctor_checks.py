@@ -26,6 +26,7 @@ from sidecar.platform.files import UnusableFileError, read_whole
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
 from sidecar.platform.session_documents import file_stem
+from sidecar.servers.control import is_newer_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,13 +84,9 @@ def version_finding(host: str, said: bytes, tested: str, update: str) -> DoctorF
     """The version that a host reports; a warning where it is older than `tested`, the oldest tested one."""
     last = said.decode(errors="replace").strip().rpartition("\n")[2]
     number = last.split(" ")[0][:40]
-    if _version_numbers(number) >= _version_numbers(tested):
+    if not is_newer_version(tested, number):
         return ok_finding(f"{host} {number}")
     return warning_finding(f"{host} {number or '?'} is older than what is tested ({tested})", update)
-
-
-def _version_numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".") if part.isdecimal())
 
 
 # --- The tools: start their server as a host would, and ask for the list ------------------------------------
@@ -179,20 +176,15 @@ def silent_hook_findings() -> tuple[DoctorFinding, ...]:
 
 
 def _switched_off() -> Iterator[DoctorFinding]:
-    places = (
-        user_settings_file(os.environ),
-        *(Path.cwd() / one for one in PROJECT_SETTINGS),
-        MANAGED_SETTINGS,
-    )
-    for path in places:
+    own = [Path.cwd() / one for one in PROJECT_SETTINGS]
+    for path in (user_settings_file(os.environ), *own, MANAGED_SETTINGS):
         with suppress(OSError, UnusableFileError, msgspec.DecodeError):
             switches = msgspec.json.decode(read_whole(path, SETTINGS_LIMIT, follow=True), type=_Switches)
             only_managed = switches.allow_managed_hooks_only and path == MANAGED_SETTINGS
             if switches.disable_all_hooks or only_managed:
                 name = "disableAllHooks" if switches.disable_all_hooks else "allowManagedHooksOnly"
-                yield error_finding(
-                    f"{name} in {path} keeps our hooks from running", f"set it to false: {path}"
-                )
+                said = f"{name} in {path} keeps our hooks from running"
+                yield error_finding(said, f"set it to false: {path}")
 
 
 def _unheard_session() -> Iterator[DoctorFinding]:
@@ -200,10 +192,8 @@ def _unheard_session() -> Iterator[DoctorFinding]:
     folders = user_paths()
     with suppress(OSError, ValueError):
         slug = re.sub(r"[^A-Za-z0-9]", "-", str(Path.cwd()))
-        newest = max(
-            (user_folder(os.environ) / "projects" / slug).glob("*.jsonl"),
-            key=lambda path: path.stat().st_mtime,
-        )
+        sessions = (user_folder(os.environ) / "projects" / slug).glob("*.jsonl")
+        newest = max(sessions, key=lambda path: path.stat().st_mtime)
         key = SessionKey(CLAUDE_CODE, newest.stem)
         known = (folders.state / "sessions" / f"{file_stem(key)}.json").exists()
         if known or newest.stat().st_mtime < folders.runtime.stat().st_mtime:

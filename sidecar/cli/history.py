@@ -279,9 +279,8 @@ def events(session: str, kinds: tuple[str, ...], after: int | None, *, follow: b
     more = True
     while more:  # a sidecar that makes room for a newer one ends the following
         asked = EventsRequest(after=after, session=session, kinds=kinds, follow=follow)
-        page = client.call(
-            "events", asked, EventsPage, seconds=float("inf") if follow else 60.0, on_notice=heard
-        )
+        seconds = float("inf") if follow else 60.0
+        page = client.call("events", asked, EventsPage, seconds=seconds, on_notice=heard)
         for event in page.events:
             print_event(event, as_json=as_json)
         after, more = page.position, page.more or follow

@@ -18,7 +18,6 @@ from sidecar.cli.trust import accept
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 from sidecar.platform.configuration import user_config_folder
-from sidecar.platform.installation import plugin_root
 from sidecar.rubric.files import RejectedRubricError, create_rubric_file
 from sidecar.rubric.policy import (
     EDIT_HINT,
@@ -28,6 +27,7 @@ from sidecar.rubric.policy import (
     summarize_rubric_changes,
 )
 from sidecar.rubric.reader import RubricFiles, parse_rubric, read_rubric_text
+from sidecar.wiring.platform import build_rubrics, default_rubric
 
 PROJECT, USER = "project", "user"
 EXISTS_MESSAGE: Final = """ is there already, and stays as it is.
@@ -50,7 +50,7 @@ rubric.add_command(check)
 @click.option("--json", "as_json", is_flag=True, help="Print the rubric in force as JSON for a script.")
 def show(folder: str, *, as_json: bool) -> None:
     """Which file is in force for FOLDER (else the current folder) and why, and what is held."""
-    counts = RubricFiles(_default_path(), os.environ, CommandLineFiles()).load(folder, os.environ)
+    counts = build_rubrics(CommandLineFiles()).load(folder, os.environ)
     if as_json:
         echo_json(counts)
     else:
@@ -66,7 +66,7 @@ def diff(folder: str, *, summary: bool) -> None:
     First the criteria that are gone, new or changed, then the lines. It is the file as it is now, an edit
     that is held with it.
     """
-    default = _default_path()
+    default = default_rubric()
     serving = RubricFiles(default, os.environ).load(folder, os.environ)
     for line in serving.rejected:
         echo(f"passed over: {escape_unprintable(line)}")
@@ -105,7 +105,7 @@ def init(scope: str, source: str | None, *, force: bool) -> None:
     An agent's shell is refused: what it makes here would count as yours.
     """
     refuse_agents(noted=True)
-    place, text = _new_path(scope), _read_rubric(Path(source) if source else _default_path())
+    place, text = _new_path(scope), _read_rubric(Path(source) if source else default_rubric())
     if not source:
         text = new_rubric_text(text, Path.cwd().name if scope == PROJECT else "")
     backup = place.with_name(f"{place.name}.bak")
@@ -120,10 +120,6 @@ def init(scope: str, source: str | None, *, force: bool) -> None:
     CommandLineFiles().vouch(place)
     kept = f"; what was there is {escape_unprintable(str(beside))}" if beside else ""
     echo(f"{escape_unprintable(str(place))} was made{kept}. {EDIT_HINT}")
-
-
-def _default_path() -> Path:
-    return plugin_root() / "rubric" / "rubric.md"
 
 
 def _new_path(scope: str) -> Path:

@@ -87,12 +87,8 @@ def mcp_config(access: McpAccess) -> bytes:
 
     `alwaysLoad`: without it, Claude Code 2.1.330 hides the tools behind a tool search.
     """
-    server = {
-        "type": "http",
-        "url": access.url,
-        "headers": _authorization_headers(access),
-        "alwaysLoad": True,
-    }
+    headers = _authorization_headers(access)
+    server = {"type": "http", "url": access.url, "headers": headers, "alwaysLoad": True}
     return msgspec.json.encode({"mcpServers": {MCP_SERVER_NAME: server}})
 
 
@@ -127,13 +123,8 @@ def _equip_opencode(given: AgentInvocation, access: McpAccess) -> AgentInvocatio
     """Add our server to the MCP configuration that the user's environment contains."""
     name = "OPENCODE_CONFIG_CONTENT"
     content = read_json(given.environment.get(name, ""), dict[str, Any]) or {}
-    server = {
-        "type": "remote",
-        "url": access.url,
-        "headers": _authorization_headers(access),
-        "oauth": False,
-        "enabled": True,
-    }
+    headers = _authorization_headers(access)
+    server = {"type": "remote", "url": access.url, "headers": headers, "oauth": False, "enabled": True}
     mcp = content.get("mcp")
     content["mcp"] = {**(mcp if isinstance(mcp, dict) else {}), MCP_SERVER_NAME: server}
     told = msgspec.json.encode(content).decode()

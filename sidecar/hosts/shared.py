@@ -89,9 +89,8 @@ def checked_session_id(told: str) -> str:
 def checked_project_folder(told: str) -> str:
     """Return an absolute path without a trailing slash. Raises BadInputError."""
     if not told.startswith("/") or "\0" in told:
-        raise BadInputError(
-            f"{repr(told[:HOSTILE_NAME_SHOWN])[:HOSTILE_NAME_SHOWN]} is no absolute path of a project folder"
-        )
+        shown = repr(told[:HOSTILE_NAME_SHOWN])[:HOSTILE_NAME_SHOWN]
+        raise BadInputError(f"{shown} is no absolute path of a project folder")
     return told.rstrip("/") or "/"
 
 

@@ -167,6 +167,6 @@ def mask_texts(value: Any, mask: SecretMask) -> Any:  # noqa: ANN401 - what msgs
         return mask(value)
     if isinstance(value, list | tuple):
         return [mask_texts(each, mask) for each in value]
-    return (
-        {name: mask_texts(each, mask) for name, each in value.items()} if isinstance(value, dict) else value
-    )
+    if isinstance(value, dict):
+        return {name: mask_texts(each, mask) for name, each in value.items()}
+    return value

@@ -93,11 +93,8 @@ def gather_gate_settings(
 ) -> GateFileSettings:
     """Combine the gate settings and the errors of one file."""
     table = file.table.get("gates")
-    said = (
-        {name for name in table if name in GateSettings.__struct_fields__}
-        if isinstance(table, dict)
-        else set()
-    )
+    names = table if isinstance(table, dict) else ()
+    said = {name for name in names if name in GateSettings.__struct_fields__}
     wrong = {wrong.key[1] for wrong in wrongs if wrong.key[0] == "gates" and len(wrong.key) > 1}
     return GateFileSettings(
         file=file,

@@ -235,9 +235,8 @@ class EventLogFile:
                 return
             if key in self._watched and there < watched.count:
                 what = "was cut" if there else "was removed"
-                self._incidents.report(
-                    f"Supervisor: the record of this session {what}, and not by Supervisor. {LOOK}", key
-                )
+                line = f"Supervisor: the record of this session {what}, and not by Supervisor. {LOOK}"
+                self._incidents.report(line, key)
                 watched.count = there
 
     # --- carrying out -----------------------------------------------------------------------------------
@@ -259,9 +258,8 @@ class EventLogFile:
                     if create and self._incidents is not None:
                         said = f"nothing can be written to its log ({error})"
                         self._incidents.report(f"Supervisor: {said}. {LOOK_HERE}")
-                    raise OSError(
-                        errno.EIO, f"the log could not be used ({error})", str(self._path)
-                    ) from error
+                    said = f"the log could not be used ({error})"
+                    raise OSError(errno.EIO, said, str(self._path)) from error
                 unusable = BrokenStateError(FileFault.CORRUPT, str(error))
             if attempt or not (create or self._incidents):
                 break
@@ -423,9 +421,8 @@ def _condition(wanted: EventFilter) -> tuple[str, tuple[object, ...]]:
     by_kind = by_project or wanted.since is not None
     parts: list[tuple[str, tuple[object, ...]]] = [("TRUE", ())]
     if wanted.session is not None:
-        parts.append(
-            ("session = ? AND host = ?", tuple(map(_encodable, (wanted.session.id, wanted.session.host))))
-        )
+        session = (wanted.session.id, wanted.session.host)
+        parts.append(("session = ? AND host = ?", tuple(map(_encodable, session))))
     if wanted.project:
         parts.append((f"{'' if by_project else '+'}project = ?", (_encodable(wanted.project),)))
     for column, names in (("system", wanted.systems), (f"{'' if by_kind else '+'}kind", wanted.kinds)):
@@ -439,16 +436,11 @@ def _condition(wanted: EventFilter) -> tuple[str, tuple[object, ...]]:
 
 
 def _count(
-    connection: _Connection,
-    key: SessionKey,
-    first: int,
-    where: str = "TRUE",
-    values: tuple[object, ...] = (),
+    connection: _Connection, key: SessionKey, first: int, where: str = "TRUE", values: tuple[object, ...] = ()
 ) -> int:
     query = f"SELECT COUNT(*) FROM events WHERE session = ? AND host = ? AND position >= ? AND {NO_AUDIT} AND {where}"  # noqa: E501, S608 - no text of others
-    return int(
-        connection.execute(query, (_encodable(key.id), _encodable(key.host), first, *values)).fetchone()[0]
-    )
+    asked = (_encodable(key.id), _encodable(key.host), first, *values)
+    return int(connection.execute(query, asked).fetchone()[0])
 
 
 def _used_bytes(connection: _Connection) -> int:

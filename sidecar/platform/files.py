@@ -307,18 +307,15 @@ def set_aside(path: Path, fault: FileFault, why: str) -> Path:
     with contextlib.suppress(FileNotFoundError):
         path.rename(aside)
     with contextlib.suppress(OSError):  # the file itself is safe, and its name contains the fault
-        write_whole(
-            aside.with_name(f"{aside.name}.why"), f"{' '.join(why.split())}\n".encode("utf-8", "replace")
-        )
+        said = f"{' '.join(why.split())}\n"
+        write_whole(aside.with_name(f"{aside.name}.why"), said.encode("utf-8", "replace"))
     return aside
 
 
 def list_set_aside(folder: Path, family: str) -> tuple[str, ...]:
     """The set-aside files of a family, oldest first, as "<name>: <why>". Raises OSError."""
-    return tuple(
-        f"{name}: {_read_reason(folder / f'{name}.why')}"
-        for _, name in sorted(_find_set_aside(folder, family))
-    )
+    found = sorted(_find_set_aside(folder, family))
+    return tuple(f"{name}: {_read_reason(folder / f'{name}.why')}" for _, name in found)
 
 
 def _file_family(path: Path) -> str:

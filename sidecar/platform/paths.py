@@ -131,9 +131,8 @@ def project_digest(project: str) -> str:
 
 def user_paths() -> Paths:
     """The folders of the user who runs this process."""
-    return Paths(
-        state=_xdg_folder("XDG_STATE_HOME", ".local/state"), config=_xdg_folder("XDG_CONFIG_HOME", ".config")
-    )
+    state = _xdg_folder("XDG_STATE_HOME", ".local/state")
+    return Paths(state=state, config=_xdg_folder("XDG_CONFIG_HOME", ".config"))
 
 
 def cache_folder() -> Path:

@@ -59,19 +59,15 @@ class ProcessTable:
         return {}
 
 
-class HostTerminal:
-    """The terminal that is a process's standard error; nothing is written where that is a pipe or a file."""
+def write_to_terminal(pid: int, text: str) -> None:
+    """Write lines to the terminal that is a process's standard error, as far as it takes them at once.
 
-    def __init__(self, pid: int) -> None:
-        """`pid`: the process. It may end at any time, and so may its terminal."""
-        self._path = f"/proc/{pid}/fd/2"
-
-    def write(self, text: str) -> None:
-        """Write lines, as far as the terminal takes them at once."""
-        with suppress(OSError):
-            terminal = os.open(self._path, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
-            try:
-                if os.isatty(terminal):
-                    os.write(terminal, text.encode("utf-8", "replace"))
-            finally:
-                os.close(terminal)
+    Nothing is written where that is a pipe or a file. The process may end at any time.
+    """
+    with suppress(OSError):
+        terminal = os.open(f"/proc/{pid}/fd/2", os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        try:
+            if os.isatty(terminal):
+                os.write(terminal, text.encode("utf-8", "replace"))
+        finally:
+            os.close(terminal)

@@ -113,9 +113,8 @@ def file_stem(key: SessionKey) -> str:
     for what, name in (("host", key.host), ("session id", key.id)):
         if not _NAME.fullmatch(name):
             rule = "it must be 1 to 128 letters, digits, _ and -"
-            raise BadInputError(
-                f"{what} {repr(name[:REFUSED_KEY_SHOWN])[:REFUSED_KEY_SHOWN]} names no session: {rule}"
-            )
+            said = repr(name[:REFUSED_KEY_SHOWN])[:REFUSED_KEY_SHOWN]
+            raise BadInputError(f"{what} {said} names no session: {rule}")
     stem = f"{key.host}-{key.id}"
     if len(stem) > STEM_LIMIT:
         raise BadInputError(
@@ -214,9 +213,8 @@ class SessionDocuments(Generic[K]):
             raise BrokenStateError(FileFault.UNREADABLE, found.unfit)
         if found.raw is None:
             if not self._chain(stem).expects(NO_DIGEST):
-                raise BrokenStateError(
-                    FileFault.EDITED, f"the {self._form.name} was removed, and not by Supervisor"
-                )
+                why = f"the {self._form.name} was removed, and not by Supervisor"
+                raise BrokenStateError(FileFault.EDITED, why)
             return None, NO_DIGEST
         document = _parse_document(found.raw)
         chain = self._chain(stem)
@@ -247,9 +245,8 @@ class SessionDocuments(Generic[K]):
             why = f"the session {self._form.name} holds text that is no Unicode: {error.reason}"
             raise BadInputError(why) from error
         link = ChainLink(serial, previous, document_digest(VERSION, serial, previous, body))
-        document = _Document(
-            version=VERSION, serial=serial, previous=previous, digest=link.digest, body=Raw(body)
-        )
+        digest = link.digest
+        document = _Document(version=VERSION, serial=serial, previous=previous, digest=digest, body=Raw(body))
         return link, msgspec.json.encode(document) + b"\n"
 
     def _chain(self, stem: str) -> DigestChain:

@@ -53,12 +53,8 @@ class RubricStore(Protocol):
 
 def summarize_rubric_changes(before: Rubric, after: Rubric) -> str:
     """Describe in one line what differs between two rubrics."""
-    new = _criteria_by_kind(after)
-    parts = [
-        part
-        for kind, old in _criteria_by_kind(before).items()
-        for part in _change_phrases(kind, old, new[kind])
-    ]
+    old, new = _criteria_by_kind(before), _criteria_by_kind(after)
+    parts = [part for kind in new for part in _change_phrases(kind, old[kind], new[kind])]
     return "; ".join(parts) or "its criteria stay as they are"
 
 

@@ -55,9 +55,8 @@ def build_headless_work(
 def build_workers(state: Path, spending: DailySpending, secrets: SecretDetector) -> WorkerService:
     """Build the real workers. `state`: the user's state folder; `spending`: where judging counts too."""
     texts = plugin_root() / "rubric"
-    closing, gateway_text = (
-        (texts / name).read_text(encoding="utf-8") for name in ("worker.md", "worker-gateway.md")
-    )
+    names = ("worker.md", "worker-gateway.md")
+    closing, gateway_text = ((texts / name).read_text(encoding="utf-8") for name in names)
     agents = {program.name: AgentBackend(program, closing, build_workspace(state)) for program in PROGRAMS}
     gateway = GatewayBackend(gateway_text, os.environ, secrets.masker, ChangeApplier(state))
     return WorkerService({**agents, "gateway": gateway}, spending, secrets)

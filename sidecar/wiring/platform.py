@@ -70,7 +70,7 @@ STEERING_KINDS: Final = {
 def build_steering(state: Path, incidents: Incidents | None = None) -> HeldEdits:
     """Build what knows the files that steer. `state`: the user's state folder."""
     own = {name: state / name for name in (TRUST_FILE, SWITCH_FILE)} | user_host_settings(os.environ)
-    own |= {"runtime": Paths(state=state, config=state).runtime, "default rubric": _default_rubric()}
+    own |= {"runtime": Paths(state=state, config=state).runtime, "default rubric": default_rubric()}
     if configuration := user_config_file(os.environ):
         own[configuration.name] = configuration
         own |= {
@@ -91,7 +91,7 @@ def steering_places(project: str, environment: Environment) -> tuple[Path, ...]:
 @lru_cache(maxsize=CACHED)
 def _steering_places(project: str, home: str, config: str, claude: str) -> tuple[Path, ...]:
     environment, root = {"HOME": home, "XDG_CONFIG_HOME": config}, Path(project)
-    rubrics = [place.path for place in rubric_places(project, environment, _default_rubric())][:-1]
+    rubrics = [place.path for place in rubric_places(project, environment, default_rubric())][:-1]
     own = (root / PROJECT_CONFIGURATION, *project_host_settings(root, claude))
     return (*rubrics, *(own if root.is_absolute() else ()))
 
@@ -194,7 +194,7 @@ def build_instructions(
 
 def build_rubrics(files: FilesInForce) -> RubricFiles:
     """Build the store of rubrics. `files` tells what of them is in force."""
-    return RubricFiles(_default_rubric(), os.environ, files)
+    return RubricFiles(default_rubric(), os.environ, files)
 
 
 def load_rubric_file(path: Path) -> Rubric:
@@ -207,10 +207,11 @@ def load_project_rubric(project: str) -> Rubric:
 
     Raises BadInputError where a file with precedence cannot be used.
     """
-    return _usable(RubricFiles(_default_rubric(), os.environ).load(project, os.environ))
+    return _usable(RubricFiles(default_rubric(), os.environ).load(project, os.environ))
 
 
-def _default_rubric() -> Path:
+def default_rubric() -> Path:
+    """Return the packaged rubric."""
     return plugin_root() / "rubric" / "rubric.md"
 
 

@@ -133,9 +133,8 @@ def inbox_methods(control: SidecarControl, built: Supervision) -> Methods:
         from sidecar.platform import client
 
         event = Raw(msgspec.json.encode(stop))
-        return await client.request_sidecar(
-            "hook", HookCall(host=unrecorded.HOST, event=event, environment={})
-        )
+        call = HookCall(host=unrecorded.HOST, event=event, environment={})
+        return await client.request_sidecar("hook", call)
 
     inbox = MarkerInbox(
         MarkerFolder(user_paths().inbox),

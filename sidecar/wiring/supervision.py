@@ -15,7 +15,7 @@ from sidecar.hosts.ports import HookCall
 from sidecar.hosts.shared import OPENCODE
 from sidecar.judging.backends.chain import build_judge
 from sidecar.kernel.effects import CommandReply
-from sidecar.kernel.session import MemoryGap, SessionKey
+from sidecar.kernel.session import MemoryGap
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
 from sidecar.platform.rpc import read_params
@@ -82,10 +82,7 @@ def build_services(state: Path | None = None, files: FilesInForce | None = None)
 
 
 def build_supervision(
-    services: Services,
-    others: OtherSystems,
-    *,
-    gap: MemoryGap = MemoryGap.NONE,
+    services: Services, others: OtherSystems, *, gap: MemoryGap = MemoryGap.NONE
 ) -> Supervision:
     """Build supervision."""
     supervisor = Supervisor(services, others, gap=gap)
@@ -93,13 +90,7 @@ def build_supervision(
     return Supervision(
         services=services,
         supervisor=supervisor,
-        hooks=HookHandler(
-            services,
-            build_codecs(),
-            supervisor.tell,
-            supervisor.judging,
-            altered_plugin,
-        ),
+        hooks=HookHandler(services, build_codecs(), supervisor.tell, supervisor.judging, altered_plugin),
         people=people,
         clients=ToolClients(services, supervisor, people),
         toasts=build_toasts(),
@@ -114,9 +105,8 @@ def supervision_methods(built: Supervision) -> Methods:
         call = read_params(params, HookCall)
         if call.host == OPENCODE:
             remember_opencode(peer, bytes(call.event), built.toasts)
-        return await built.hooks.handle(
-            call.host, bytes(call.event), call.environment, call.host_pid, peer.pid
-        )
+        event, about = bytes(call.event), call.environment
+        return await built.hooks.handle(call.host, event, about, call.host_pid, peer.pid)
 
     async def order(asked: OrderRequest, peer: Peer) -> CommandReply:
         reply = await people.order(asked, peer.pid)
@@ -154,8 +144,4 @@ async def begin_marker_work(hooks: HookHandler, session: str, project: str) -> N
 
 async def report_saved_files(saved: SavedFileWatch, toasts: Toasts) -> None:
     """Watch the files that steer. OpenCode users are notified at once; Claude Code asks by itself."""
-
-    async def show(key: SessionKey, text: str) -> bool:
-        return await toasts.show(key.id, text)
-
-    await saved.run(FoldersWatch, show, OPENCODE)
+    await saved.run(FoldersWatch, lambda key, text: toasts.show(key.id, text), OPENCODE)

@@ -168,9 +168,8 @@ class AgentBackend:
             if stream.watched:
                 before = await self._projects.remember(stream.watched, task.environment)
             given = replace(given, command=held, environment=marked)
-            ended, printed, complaint = await run_invocation(
-                given, task.project, task.seconds, feed, tied=True
-            )
+            seconds = task.seconds
+            ended, printed, complaint = await run_invocation(given, task.project, seconds, feed, tied=True)
         stream.close(printed, complaint)
         cost.tokens, cost.cents = stream.tokens, stream.cents
         if ended.ending is ProcessEnding.NOT_LAUNCHED:

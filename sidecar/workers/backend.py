@@ -47,9 +47,8 @@ def find_answer(text: str, output: str) -> str:
     try:
         found = last_json_object(text)
     except InvalidAnswerError as error:
-        raise WorkerError(
-            WorkerFailure.INVALID, f"the worker's answer is not valid: {error}", output
-        ) from None
+        said = f"the worker's answer is not valid: {error}"
+        raise WorkerError(WorkerFailure.INVALID, said, output) from None
     if not found:
         said = "the worker gave no answer in JSON: read what it said, and ask again or name another model"
         raise WorkerError(WorkerFailure.UNPARSABLE, said, output)

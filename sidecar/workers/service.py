@@ -58,9 +58,7 @@ class WorkerService:
                 ) from None
             except OSError as error:
                 failure = WorkerFailure.NOT_STARTED
-                raise WorkerError(
-                    WorkerFailure.NOT_STARTED, f"the worker could not be started: {error}"
-                ) from None
+                raise WorkerError(failure, f"the worker could not be started: {error}") from None
             finally:
                 self._log_end(
                     WorkerRan(
@@ -91,10 +89,8 @@ class WorkerService:
 
     def _check_limit(self, settings: Settings) -> None:
         if reached := reached_worker_limit(self._spending.today(), settings):
-            said = (
-                f"no worker is started today: {reached}; raise the limit in the settings, or go on tomorrow"
-            )
-            raise WorkerError(WorkerFailure.SPENT, said)
+            way = "raise the limit in the settings, or go on tomorrow"
+            raise WorkerError(WorkerFailure.SPENT, f"no worker is started today: {reached}; {way}")
 
     def _log_end(self, ran: WorkerRan) -> None:
         try:
@@ -121,8 +117,7 @@ class WorkerService:
 
 def backend_order(environment: Environment) -> tuple[str, ...]:
     """Return the backends of `auto`: the host that the session runs in comes first."""
-    in_opencode = get_session_context() is not None or (
-        "CLAUDECODE" not in environment and "OPENCODE" in environment
-    )
+    named = "CLAUDECODE" not in environment and "OPENCODE" in environment
+    in_opencode = named or get_session_context() is not None
     hosts = ("opencode", "claude") if in_opencode else ("claude", "opencode")
     return (*hosts, "gateway")

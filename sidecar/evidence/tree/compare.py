@@ -292,6 +292,5 @@ def describe_change(
 ) -> FileChange:
     """Return the change of a file from one content to another. `link`: it is a symbolic link now."""
     unread = (f"{when}: {side.unread}" for when, side in (("before", was), ("after", now)) if side.unread)
-    return FileChange(
-        path=path, old_path=old_path, before=was.text, after=now.text, unread="; ".join(unread), link=link
-    )
+    why = "; ".join(unread)
+    return FileChange(path=path, old_path=old_path, before=was.text, after=now.text, unread=why, link=link)

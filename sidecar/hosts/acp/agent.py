@@ -165,9 +165,8 @@ class _AcpRun:
         with suppress(msgspec.DecodeError):
             self._tokens = token_count_or_zero(msgspec.json.decode(done.usage, type=PromptUsage).total_tokens)
         reason = done.stop_reason
-        return STOP_REASONS.get(
-            reason, f"it stopped for a reason that is not known here: {quote_one_line(reason)}"
-        )
+        why = f"it stopped for a reason that is not known here: {quote_one_line(reason)}"
+        return STOP_REASONS.get(reason, why)
 
     async def _cancel(self) -> None:
         """Cancel the turn so that the agent can save its work. Bounded in time; failures are ignored."""
@@ -259,9 +258,8 @@ class _AcpRun:
 
 
 def _version_trouble(theirs: int) -> str:
-    return (
-        f"it speaks version {theirs} of the Agent Client Protocol, and this client speaks {PROTOCOL_VERSION}"
-    )
+    ours = PROTOCOL_VERSION
+    return f"it speaks version {theirs} of the Agent Client Protocol, and this client speaks {ours}"
 
 
 def _sign_in_trouble(agent: InitializeResponse) -> str:

@@ -140,12 +140,7 @@ class Toasts:
         host = self._reached.get(session)
         if host is None:
             return False
-        body = {
-            "title": "Supervisor",
-            "message": clean_text(text),
-            "variant": "info",
-            "duration": 8000,
-        }
+        body = {"title": "Supervisor", "message": clean_text(text), "variant": "info", "duration": 8000}
         asked = _ApiCall(host.directory, "tui.showToast", {"body": body})
         try:
             async with asyncio.timeout(TOAST_S):

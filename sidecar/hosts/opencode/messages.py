@@ -94,9 +94,8 @@ def _parse_message(message: wire.HostMessage) -> ParsedMessage:
     if message.info.role == "user":
         return ParsedMessage(message, parts, _prompt_text(parts))
     answers = message.info.role == "assistant"
-    return ParsedMessage(
-        message, parts, answers=answers, by_agent=answers and not _is_user_shell(message, parts)
-    )
+    by_agent = answers and not _is_user_shell(message, parts)
+    return ParsedMessage(message, parts, answers=answers, by_agent=by_agent)
 
 
 def _prompt_text(parts: tuple[wire.MessagePart, ...]) -> str:

@@ -150,9 +150,8 @@ def _read_plugin_text(path: Path, limit: int) -> str:
     try:
         return read_whole(path, limit, follow=True).decode()
     except (OSError, UnusableFileError, UnicodeDecodeError) as error:
-        raise _broken_install_error(
-            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}"
-        ) from None
+        why = getattr(error, "strerror", None) or error
+        raise _broken_install_error(f"{path} cannot be read: {why}") from None
 
 
 def _broken_install_error(why: str) -> HostError:
@@ -350,11 +349,8 @@ def has_stand_in(folder: Path) -> bool:
 
 def foreign_plugins(folder: Path) -> tuple[Path, ...]:
     """Return plugins and tools of others in a configuration folder; they may import packages."""
-    found = (
-        path
-        for name in (*PLUGIN_FOLDERS, *OPENCODE_TOOL_FOLDERS)
-        for path in sorted((folder / name).glob("*.[tj]s"))
-    )
+    names = (*PLUGIN_FOLDERS, *OPENCODE_TOOL_FOLDERS)
+    found = (path for name in names for path in sorted((folder / name).glob("*.[tj]s")))
     return tuple(
         path for path in found if not (path.parent.name in PLUGIN_FOLDERS and path.name == PLUGIN_FILE_NAME)
     )

@@ -151,9 +151,8 @@ class PageReadings:
     async def stop(self, key: SessionKey, position: int) -> Decision | None:
         """Return one stop of a session by its event's position; None where there is none."""
         wanted = EventFilter(session=key, kinds=DECISION_KINDS)
-        events = await asyncio.to_thread(
-            self._services.log.read, wanted, after=position - 1, limit=LATER_STOPS
-        )
+        read = self._services.log.read
+        events = await asyncio.to_thread(read, wanted, after=position - 1, limit=LATER_STOPS)
         return next((one for one in find_decisions(events) if one.position == position), None)
 
     async def known(self, decision: Decision) -> KnownDecision:

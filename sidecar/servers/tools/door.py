@@ -73,9 +73,8 @@ class ToolsHandler:
         """Return every tool, switched on or off."""
         toolbox = self._toolbox()
         on = {offer.name for offer in toolbox.offers()}
-        return msgspec.json.encode(
-            [ToolListing(on=offer.name in on, offer=offer) for offer in toolbox.all_offers()]
-        )
+        listed = [ToolListing(on=offer.name in on, offer=offer) for offer in toolbox.all_offers()]
+        return msgspec.json.encode(listed)
 
     async def _called(self, asked: ToolRequest, pid: int) -> ToolOutcome:
         toolbox = self._toolbox()

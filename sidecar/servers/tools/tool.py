@@ -262,9 +262,8 @@ class CallProgress:
 
     def tell_gate(self, ended: int, total: int, gate: Gate, run: GateRun | None) -> None:
         """Tell that a gate began (`run` is None) or ended; `ended` of `total` gates have ended."""
-        self._tell(
-            max(self._done, float(ended)), float(total), f"{gate.id}: {run.outcome if run else 'running'}"
-        )
+        what = f"{gate.id}: {run.outcome if run else 'running'}"
+        self._tell(max(self._done, float(ended)), float(total), what)
 
     def _tell(self, done: float, total: float, what: str) -> None:
         self._done, self._total, self._what = done, total, what

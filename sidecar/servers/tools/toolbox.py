@@ -230,9 +230,8 @@ def load_tools(context: ToolContext, modules: Iterable[str]) -> tuple[AgentTool,
     """Return the tools of these modules of this folder, in order. Raises ValueError for duplicate names."""
     found: dict[str, AgentTool] = {}
     for name in sorted(modules):
-        make: Callable[[ToolContext], tuple[AgentTool, ...]] = importlib.import_module(
-            f"sidecar.servers.tools.{name}"
-        ).tools
+        module = importlib.import_module(f"sidecar.servers.tools.{name}")
+        make: Callable[[ToolContext], tuple[AgentTool, ...]] = module.tools
         for tool in make(context):
             if tool.name in found:
                 raise ValueError(f"two tools are called {tool.name}")

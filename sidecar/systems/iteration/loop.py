@@ -203,9 +203,8 @@ class AgentLoop:
 
     def _claims_change(self, do: Literal["start", "renew"]) -> WorkerChange:
         workers = tuple(one.worker for one in self._at_work.values())
-        return WorkerChange(
-            session=self._asked.session, do=do, at_work=workers, planning=self._planning, machine=MACHINE
-        )
+        session = self._asked.session
+        return WorkerChange(session=session, do=do, at_work=workers, planning=self._planning, machine=MACHINE)
 
     @property
     def _planning(self) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -16,11 +16,9 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, AnyHostEvent, HostEvent, SessionStarted
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.kernel.text import clean_text
+from sidecar.platform.process_table import write_to_terminal
 from sidecar.systems.supervision.policy.sessions import JudgingStep, describe_step
 from sidecar.systems.supervision.ports import Services
-
-if TYPE_CHECKING:
-    from sidecar.platform.process_table import HostTerminal
 
 GONE_PROCESS: Final = -1
 """Stands for a process that ended before it could be looked at."""
@@ -60,31 +58,30 @@ class HookHandler:
         codec = self._codecs.get(host)
         if codec is None:
             raise BadInputError(f"unknown host {host[:40]!r}; known: {', '.join(sorted(self._codecs))}")
-        event = replace(
-            codec.decode(raw, environment, host_pid), speaker=self._speaker(peer, relayed=codec.relayed)
-        )
+        speaker = self._speaker(peer, relayed=codec.relayed)
+        event = replace(codec.decode(raw, environment, host_pid), speaker=speaker)
         begins = isinstance(event, SessionStarted) and not event.ours
         if begins and (altered := self._altered_plugin(host, event)):
             self._services.incidents.report(altered, event.key)
         async with self._shown_on_terminal(event):
             answer = await self._answer(event)
-        if isinstance(answer, Continue | Rest) and (terminal := _terminal_of(event)):
-            terminal.write(clean_text(f"{answer.note}\n" if answer.note else ""))
+        if isinstance(answer, Continue | Rest) and answer.note and (pid := _screenless_host(event)):
+            write_to_terminal(pid, clean_text(f"{answer.note}\n"))
         worded = self._services.messages.continuation(answer.feedback) if isinstance(answer, Continue) else ""
         return codec.encode(raw, answer, worded)
 
     @contextlib.asynccontextmanager
     async def _shown_on_terminal(self, event: AnyHostEvent) -> AsyncIterator[None]:
         """Say what is done meanwhile where the host shows nothing itself."""
-        terminal = _terminal_of(event)
-        telling = asyncio.create_task(self._tell(event.key, terminal)) if terminal else None
+        host = _screenless_host(event)
+        telling = asyncio.create_task(self._tell(event.key, host)) if host else None
         try:
             yield
         finally:
             if telling is not None:
                 telling.cancel()
 
-    async def _tell(self, key: SessionKey, terminal: HostTerminal) -> None:
+    async def _tell(self, key: SessionKey, host: int) -> None:
         """Say what is done now each time that this changes, and once a minute."""
         clock, said, again = self._services.clock, "", 0.0
         while True:
@@ -92,7 +89,7 @@ class HookHandler:
             step = self._judging(key)
             if step is not None and (step.doing != said or clock.now() >= again):
                 said, again = step.doing, clock.now() + TELL_AGAIN_S
-                terminal.write(clean_text(f"Supervisor: {describe_step(step, clock.now())}\n"))
+                write_to_terminal(host, clean_text(f"Supervisor: {describe_step(step, clock.now())}\n"))
 
     def _speaker(self, peer: int, *, relayed: bool) -> int:
         """Return the process that speaks as the host: the peer, or the one that started it as its relay."""
@@ -105,10 +102,7 @@ class HookHandler:
         return GONE_PROCESS if processes.find(os.getpid()) is not None else 0
 
 
-def _terminal_of(event: AnyHostEvent) -> HostTerminal | None:
-    """Return the terminal of a host that judges a stop and has no screen; None for all others."""
-    if not (isinstance(event, AgentStopped) and event.headless and event.host_pid and event.speaker > 0):
-        return None
-    from sidecar.platform.process_table import HostTerminal  # noqa: PLC0415 - not at start
-
-    return HostTerminal(event.speaker)
+def _screenless_host(event: AnyHostEvent) -> int:
+    """Return the process of a host whose stop is judged and that has no screen; 0 for all others."""
+    screenless = isinstance(event, AgentStopped) and event.headless and event.host_pid and event.speaker > 0
+    return event.speaker if screenless else 0

@@ -400,7 +400,5 @@ def _agent_goes_on(ruling: Ruling) -> bool:
 
 def _gate_line(run: GateRun) -> str:
     """Format one gate of a stop for the record."""
-    marks = [
-        word for word, holds in (("cached", run.cached), ("flaky", run.flaky), ("moved", run.moved)) if holds
-    ]
+    marks = [word for word in ("cached", "flaky", "moved") if getattr(run, word)]
     return f"{run.gate.id}: {run.outcome.value}" + (f" ({', '.join(marks)})" if marks else "")

@@ -80,11 +80,7 @@ class Supervisor:
     """Entry point of the use cases, for all hosts."""
 
     def __init__(
-        self,
-        services: Services,
-        others: OtherSystems | None = None,
-        *,
-        gap: MemoryGap = MemoryGap.NONE,
+        self, services: Services, others: OtherSystems | None = None, *, gap: MemoryGap = MemoryGap.NONE
     ) -> None:
         """Use these services. `gap`: what this process cannot know of the time before it."""
         self._services = services
@@ -422,9 +418,8 @@ def _answer_without_state(event: AnyHostEvent, error: OSError) -> HostAnswer:
     why = f"the state could not be read ({error.strerror or error})"
     log.warning("%s: %s", event.key.id, why)
     if isinstance(event, CommandTyped):
-        return orders.refusal(
-            f"refused: {why}, so nothing would be enforced. Type in a shell: supervisor doctor"
-        )
+        way = "Type in a shell: supervisor doctor"
+        return orders.refusal(f"refused: {why}, so nothing would be enforced. {way}")
     if isinstance(event, AgentStopped):
         return Rest(reason=RestReason.UNJUDGED, detail=why, note=orders.not_judged_message(why))
     return NoReply()

@@ -87,9 +87,8 @@ async def examine_report(
     environment = services.gates.permitted_environment(session)
     changes = await services.shared.workspace.since(work.loop.base, session.project, environment)
     runs = await services.gates.run(session, tuple(required), hear) if required else ()
-    results = [
-        build_gate_result(run, changes.tree, work.settings, required=required[run.gate.id]) for run in runs
-    ]
+    tree = changes.tree
+    results = [build_gate_result(run, tree, work.settings, required=required[run.gate.id]) for run in runs]
     if not said.done:
         results.append(_own_result(OWN_WORD, GateVerdict.FAIL, mask(said.summary) or "it says so"))
     weakened: tuple[str, ...] = ()

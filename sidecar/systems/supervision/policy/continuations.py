@@ -237,11 +237,8 @@ def end_goal(inquiry: Inquiry, status: GoalStatus, why: str, *, missing: str = "
     ended = replace(goal, status=status, last_reason=why[:1000], unjudged="")
     inquiry = replace(inquiry, session=replace(inquiry.session, goal=ended))
     then = way_on(inquiry.session, inquiry.settings)
-    lines = (
-        f"Supervisor: {words}. {shown}",
-        missing and f"Still missing: {missing}",
-        then and f"To go on, type: {then}",
-    )
+    way = then and f"To go on, type: {then}"
+    lines = (f"Supervisor: {words}. {shown}", missing and f"Still missing: {missing}", way)
     return inquiry, Rest(reason=reason, detail=why[:1000], note=screen_lines(lines), alarm=True)
 
 
@@ -264,16 +261,14 @@ def end_rewound_goal(inquiry: Inquiry) -> tuple[Inquiry, Ruling]:
     inquiry = replace(inquiry, session=replace(inquiry.session, goal=ended, pending=None))
     note = f"Supervisor: the goal ended, {REWOUND_REASON}: {goal.condition}"
     again = "To set it again, type: /supervisor:goal and the condition."
-    return inquiry, Rest(
-        reason=RestReason.REWOUND, detail=goal.condition[:1000], note=screen_lines((note, again))
-    )
+    told = screen_lines((note, again))
+    return inquiry, Rest(reason=RestReason.REWOUND, detail=goal.condition[:1000], note=told)
 
 
 def _text_for_judge(inquiry: Inquiry, goal: Goal) -> Iterator[str]:
     """What is told with an achieved goal of text that was addressed to the judge."""
-    found = [
-        fact for fact in inquiry.evidence if addresses_judge(fact, (goal.condition, *inquiry.turn.prompts))
-    ]
+    asked = (goal.condition, *inquiry.turn.prompts)
+    found = [fact for fact in inquiry.evidence if addresses_judge(fact, asked)]
     return (f"please look: {fact.fact}" for fact in found[:PLACES_SHOWN])
 
 

@@ -22,7 +22,7 @@ from sidecar.kernel.session import Session, active_goal, continuation_budget, re
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import clean_line, counted
 from sidecar.platform.data import load_data
-from sidecar.systems.supervision.policy.sessions import prompt_way, way_on
+from sidecar.systems.supervision.policy.sessions import TAKEN_UP, prompt_way, way_on
 
 # --- Description of a session's status ----------------------------------------------------------------------
 
@@ -207,9 +207,7 @@ def _resume_goal(session: Session, settings: Settings) -> CommandOutcome:
 PAUSED_WORDS = "goal paused; /supervisor:goal resume goes on"
 CLEARABLE_STATUSES = frozenset(GoalStatus) - {GoalStatus.CLEARED}
 PAUSABLE_STATUSES = frozenset({GoalStatus.ACTIVE})
-RESUMABLE_STATUSES = frozenset(
-    {GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED, GoalStatus.EXHAUSTED}
-)
+RESUMABLE_STATUSES = TAKEN_UP | {GoalStatus.PAUSED, GoalStatus.UNVERIFIED}
 
 
 def _skip_paused_work(before: Session, after: Session, position: int) -> Session:

@@ -189,12 +189,10 @@ STEP_WORDING: Final[dict[type[Effect], str]] = {
 WAITING_REASONS: Final = frozenset({RestReason.WAITING, RestReason.QUESTION, RestReason.BACKGROUND})
 CLEARED_BY_USER: Final = "clear"
 """Claude Code's reason for the end of a session that /clear left."""
-OPEN_STATUSES: Final = frozenset(
-    {GoalStatus.ACTIVE, GoalStatus.PAUSED, GoalStatus.STALLED, GoalStatus.UNVERIFIED}
-)
+OPEN_STATUSES: Final = CARRIED_OVER | {GoalStatus.UNVERIFIED}
 """Statuses of a goal that a resumed session may go on with."""
 
-STUCK_STATUSES: Final = frozenset({GoalStatus.STALLED, GoalStatus.EXHAUSTED, GoalStatus.UNVERIFIED})
+STUCK_STATUSES: Final = TAKEN_UP | {GoalStatus.UNVERIFIED}
 """Statuses of a goal that goes on only when a person does something."""
 
 
@@ -204,10 +202,8 @@ MISSED_STOP: Final = "its turn ended and the host reported no stop, so nothing w
 
 def missed_stop_message(session: Session) -> str:
     """Tell of such a session."""
-    ways = "Type in a shell: supervisor doctor. Then type a prompt there"
-    return (
-        f"Supervisor: the agent of session {session.key.id[:8]} is not held to its goal: {MISSED_STOP} {ways}"
-    )
+    said = f"{MISSED_STOP} Type in a shell: supervisor doctor. Then type a prompt there"
+    return f"Supervisor: the agent of session {session.key.id[:8]} is not held to its goal: {said}"
 
 
 class JudgingStep(Struct, frozen=True, kw_only=True):

@@ -238,9 +238,8 @@ def _ask_about_suspicion(
     """Ask a judge what a suspicion is worth, where the user wants that without a goal; else let it rest."""
     if not inquiry.settings.judge.without_goal:
         return _rest_as_clean(inquiry, weighed)
-    return judge_step.ask_judge(
-        replace(inquiry, suspicion=f"{missing_work.kind}: {missing_work.reason}"), "", at
-    )
+    said = f"{missing_work.kind}: {missing_work.reason}"
+    return judge_step.ask_judge(replace(inquiry, suspicion=said), "", at)
 
 
 def _changed_check_findings(inquiry: Inquiry) -> tuple[found.RuleFinding, ...]:
@@ -257,9 +256,8 @@ def _judge_with_goal(inquiry: Inquiry, goal: Goal, at: float) -> StopStep:
     if inquiry.left_running:
         then = "Wait for this work to end, or stop it, then go on."
         missing_work = MissingWork(kind="background-headless", missing=inquiry.left_running, next_step=then)
-        return send_agent_back(
-            replace(inquiry, stage=RULES_STAGE_NAME, rule="background-headless"), missing_work, at
-        )
+        ruled = replace(inquiry, stage=RULES_STAGE_NAME, rule="background-headless")
+        return send_agent_back(ruled, missing_work, at)
     return _decide_after_checks(inquiry, goal, gate_step.begin_gate_checks(inquiry, goal, at), at)
 
 
