@@ -64,7 +64,7 @@ def setting_lines(settings: Settings, sources: Sequence[SettingSource]) -> Itera
 @config.command()
 def path() -> None:
     """Print where the file is, or would be."""
-    echo(_config_path())
+    echo(config_path())
 
 
 @config.command()
@@ -80,7 +80,7 @@ def edit() -> None:
     The schema is put beside it, so that an editor that knows TOML helps.
     """
     refuse_agents(noted=True)
-    place = _config_path()
+    place = config_path()
     place.parent.mkdir(mode=files.OWNER_FOLDER, parents=True, exist_ok=True)
     files.write_whole(place.with_name(SCHEMA_FILE), msgspec.json.encode(_settings_schema()))
     if not place.exists():
@@ -93,7 +93,8 @@ def edit() -> None:
     echo(f"{place}: no errors. It counts from the next stop.")
 
 
-def _config_path() -> Path:
+def config_path() -> Path:
+    """Return where the user's config.toml is, or would be."""
     place = user_config_file(os.environ)
     if place is None:
         raise click.ClickException("the environment names no home: set HOME")

@@ -11,14 +11,14 @@ import click
 import msgspec
 from msgspec import Raw
 
-from sidecar.cli.config import CommandLineFiles
+from sidecar.cli.config import CommandLineFiles, config_path
 from sidecar.cli.goal import agent_shell_marker, refuse_agents
 from sidecar.cli.link import call_sidecar
 from sidecar.cli.printing import echo, echo_json, echo_json_text
 from sidecar.kernel.journal import Author
 from sidecar.kernel.settings import TOOLSET
 from sidecar.platform.client import SidecarClient, SidecarError
-from sidecar.platform.configuration import ConfigurationFile, user_config_folder
+from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.paths import user_paths
 from sidecar.platform.rpc import LINE_LIMIT
 from sidecar.platform.toml import UnusableError, write_toml_list
@@ -167,10 +167,7 @@ def _switch_toolset(name: str, *, on: bool) -> None:
     settings, _ = ConfigurationFile(os.environ).load()
     others = [one for one in settings.toolsets if one != name]
     wanted = ([*settings.toolsets] if name in settings.toolsets else [*others, name]) if on else others
-    folder = user_config_folder(os.environ)
-    if folder is None:
-        raise click.ClickException("the environment names no home: set HOME")
-    place = folder / "config.toml"
+    place = config_path()
     try:
         write_toml_list(place, CONFIG_KEY, wanted)
     except UnusableError as error:

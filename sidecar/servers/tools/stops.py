@@ -242,7 +242,7 @@ def _describe_stop(last: LastStop, mask: SecretMask) -> Ended:
     if played is None:
         wrong = [line for line in entry.claims if line.endswith(ClaimStatus.CONTRADICTED)]
         missing = (Point(ended.why),) if entry.decided == CONTINUE_DECISION else ()
-        return replace(ended, missing=missing, contradicted=_clip_lines(wrong, mask))
+        return replace(ended, missing=missing, contradicted=_clip_lines(wrong, str))  # masked when written
     step = played.ruling.feedback.next_step if isinstance(played.ruling, Continue) else ""
     return replace(
         ended,

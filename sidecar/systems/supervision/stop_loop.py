@@ -383,7 +383,7 @@ class StopLoop:
             gate_seconds=tuple(0.0 if run.cached else round(run.seconds, 2) for run in inquiry.runs),
             flaky=tuple(run.gate.id for run in inquiry.runs if run.flaky),
             findings=tuple(map(describe_finding, inquiry.project_state.findings[:MAX_FINDINGS_RECORDED])),
-            claims=tuple(mask(f"{claim.said}: {claim.status}") for claim in inquiry.claims),
+            claims=tuple(f"{mask(claim.said)}: {claim.status}" for claim in inquiry.claims),
             rule=inquiry.rule,
             confidence=None if inquiry.confidence is None else round(inquiry.confidence, 3),
             judge=inquiry.judge,
