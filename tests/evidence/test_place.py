@@ -144,7 +144,7 @@ async def test_a_fresh_worktree_uses_the_environment_of_the_main_checkout(room: 
     assert project_environment(str(room.linked), {})["VIRTUAL_ENV"] == str(shared)
     base = await room.workspace.remember(str(room.main), os.environ)
     copy = await room.workspace.copy(base, str(room.linked), os.environ, CopyVersion.NOW, tmp_path / "copy")
-    assert real(copy.project, ".venv") == shared
+    assert real(copy.project, ".venv/bin") == shared / "bin"
     own = environment(room.linked)
     assert await find_environment(str(room.linked), {}) == own
     assert await find_environment(str(room.other), {}) is None

@@ -92,11 +92,15 @@ class McpHandler:
         return SPEAK_ANSWER
 
     def _caller(self, token: str, pid: int) -> Caller:
-        """Return the caller; whether a person can be asked over a pipe is told by its process alone."""
+        """Return the caller; whether a person can be asked over a pipe is told by its process alone.
+
+        The user's own token calls for any session, from whatever process, as over HTTP.
+        """
         caller = self._admit(token) if token else Caller()
         if caller is None:
             raise BadInputError("$SUPERVISOR_MCP_TOKEN lets nobody in: it was taken back, or it is not ours")
-        return msgspec.structs.replace(caller, pid=pid, person=False)
+        alone = token and caller.bound is None
+        return msgspec.structs.replace(caller, pid=0 if alone else pid, person=False)
 
     async def toolsets(self, _params: Raw, _peer: Peer) -> bytes:
         """Notify clients if the set of available tools has changed."""
