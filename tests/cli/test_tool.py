@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -34,7 +35,8 @@ class Home:
         for key, project in ((OTHER, self.elsewhere), (KEY, self.project)):
             (project / "src").mkdir(parents=True)
             host = os.getpid() if key is KEY else 0
-            SessionFiles(self.state).save(Session(key=key, project=str(project), host_process=host))
+            seen = Session(key=key, project=str(project), host_process=host, seen_at=time.time())
+            SessionFiles(self.state).save(seen)
 
     def type(
         self, *words: str, at: Path | None = None, given: bytes = b"", **environment: Any

@@ -226,11 +226,15 @@ class TestRunning:
 
     async def test_a_pass_under_another_path_or_environment_is_another_pass(self, tmp_path: Path) -> None:
         gates = ProjectGates()
-        sessions = [OURS, {"PATH": "/usr/bin:/bin"}, OURS | {"VIRTUAL_ENV": "/v"}, OURS | {"EDITOR": "x"}]
+        sessions = [
+            OURS,
+            {"PATH": "/usr/bin:/bin"},
+            OURS | {"VIRTUAL_ENV": "/v"},
+            OURS | {"EDITOR": "x"},
+            OURS,
+        ]
         assert [(await run(check("true"), tmp_path, session, gates)).cached for session in sessions] == [
-            False,
-            False,
-            False,
+            *(False, False, False, False),
             True,
         ]
 

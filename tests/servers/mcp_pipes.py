@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,7 +45,13 @@ class Home:
         self.state = folder / ".local" / "state" / "supervisor"
         self.environment = {"HOME": str(folder), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
         self.project.mkdir(parents=True)
-        held = Session(key=KEY, project=str(self.project), goal=goal(CONDITION), host_process=os.getpid())
+        held = Session(
+            key=KEY,
+            project=str(self.project),
+            goal=goal(CONDITION),
+            host_process=os.getpid(),
+            seen_at=time.time(),
+        )
         SessionFiles(self.state).save(held)
         (self.state / "runtime").write_text(f"{SUPERVISOR}\n", encoding="utf-8")
 
