@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,7 +50,8 @@ def host(opencode_host: OpenCode) -> Iterator[OpenCode]:
     opencode_host.configure(mcp=SERVER)
     state = opencode_host.home / ".local" / "state" / "supervisor"
     project, above = str(opencode_host.project), os.getpid()  # we start the host
-    SessionFiles(state).save(Session(key=KEY, project=project, goal=goal(CONDITION), host_process=above))
+    held = Session(key=KEY, project=project, goal=goal(CONDITION), host_process=above, seen_at=time.time())
+    SessionFiles(state).save(held)
     yield opencode_host
     subprocess.run([str(SUPERVISOR), "stop"], env=dict(opencode_host.env), check=True, timeout=60)
 

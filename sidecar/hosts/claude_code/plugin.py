@@ -66,7 +66,7 @@ def altered_plugin(environment: Mapping[str, str]) -> str:
 
 def repair_copies(environment: Mapping[str, str]) -> None:
     """Replace such files of the host's copy of the plugin, which it makes but once. Raises OSError."""
-    for root in cached_plugins(environment).glob(f"*/{__version__}"):
+    for root in cached_plugins(environment).glob(f"supervisor/{__version__}"):
         for name in altered_plugin_files(root):
             write_whole(root / name, (plugin_root() / name).read_bytes())
 
