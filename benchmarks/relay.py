@@ -22,9 +22,10 @@ def measured(*, quick: bool) -> Report:
         stage.start()
         talker = HostSession(stage)
         jobs, remarks = _jobs(stage, talker)
+        alone = HostSession(stage)  # what speaks on the socket is another host than what starts the relay
         with Line(stage) as line:
             line.await_built()
-            jobs["line"] = lambda: line.timed(talker.wrote(talker.author.talk()))
+            jobs["line"] = lambda: line.timed(alone.wrote(alone.author.talk()))
             found = dict(zip(jobs, in_turn(rounds(ROUNDS, quick=quick), *jobs.values()), strict=True))
         checked(talker, "only-talk")
     bare = "python -I -S -c pass"

@@ -60,6 +60,7 @@ def test_claude_code_is_told_of_altered_hooks_and_an_install_repairs_its_copy(
         f"Supervisor: hooks/claude_code.py, hooks/cold.py of the plugin in {copy} is not what was installed. "
         "Type: supervisor install claude-code"
     )
+    (copy.parents[1] / "supervisor-rubric" / __version__).mkdir(parents=True)  # has no such files
     plugin.repair_copies(config)
     assert plugin.altered_plugin(loads) == ""
     append(installed / "hooks" / "hooks.json")
