@@ -56,9 +56,12 @@ class Sample:
         append(self._file, Author("what was before").history(size - sum(map(len, turn))))
         append(self._file, turn)
         self.said = last.said
-        self.followed = HostSession(
-            stage, Path(shutil.copy(self._file, stage.home / f"{size}-{calls}-followed.jsonl"))
-        )
+        self.follow()
+
+    def follow(self) -> None:
+        """Begin a session whose transcript the sidecar follows: each way to speak is another host."""
+        copy = self._stage.home / f"{uuid.uuid4()}-followed.jsonl"
+        self.followed = HostSession(self._stage, Path(shutil.copy(self._file, copy)))
 
     @property
     def size(self) -> int:
@@ -109,6 +112,8 @@ def measured(*, quick: bool) -> Report:
         sizes = f"{small.size:,} bytes, {large.size:,} bytes, and {long.size:,} bytes in one turn"
         stage.start()
         figures = _stops(small, large, times, lambda event: relayed(stage, "Stop", event), AIM)
+        small.follow()
+        large.follow()
         with Line(stage) as line:
             figures += _stops(small, large, times, line.timed)
             first = in_turn(times, *(partial(one.stop_at_first_sight, line.timed) for one in (small, long)))
