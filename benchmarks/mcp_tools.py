@@ -159,11 +159,12 @@ def _of_two(name: str, against: str, ours: Series, peer: Series) -> Iterator[Fig
 
 
 def _session(stage: Stage) -> str:
-    """A session that the sidecar knows."""
+    """A session that the sidecar knows. It rests: below a host at work nobody is given a token."""
     session = HostSession(stage)
     with Line(stage) as line:
         line.await_built()
         line.hook(session.prompted())
+        line.hook(session.wrote(session.author.talk()))
     return session.id
 
 
