@@ -83,8 +83,10 @@ class StartEnvironments:
     def held(self, project: str) -> tuple[HeldEdit, ...]:
         """Return what differs from the start of sessions of this project that still run."""
         find = self._services.processes.find
-        running = (one for one in self._starts.values() if one.pid <= 0 or find(one.pid))
-        return tuple(dict.fromkeys(edit for one in running for edit in one.held if edit.project == project))
+        here = (
+            (one.pid, edit) for one in self._starts.values() for edit in one.held if edit.project == project
+        )
+        return tuple(dict.fromkeys(edit for pid, edit in here if pid <= 0 or find(pid)))
 
     def accept(self, project: str, digests: Collection[str]) -> tuple[HeldEdit, ...]:
         """Let what was told by these digests count, and return it."""
