@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,9 @@ from sidecar.kernel.session import SessionKey
 from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.log_readings import read_record
 from sidecar.platform.ports import SystemClock
+
+WRITTEN_TRIES, WRITTEN_S = 100, 0.01
+"""How often, and after how many seconds each, a stop is looked for in the log."""
 
 
 class HostSession:
@@ -63,7 +67,12 @@ class HostSession:
 
 
 def checked(session: HostSession, wanted: str) -> None:
-    """A figure counts only where what was meant was measured. Raises RuntimeError."""
-    decided = session.decided()
-    if decided != wanted:
-        raise RuntimeError(f"the last stop was decided as {decided!r}, and the benchmark is about {wanted!r}")
+    """A figure counts only where what was meant was measured. Raises RuntimeError.
+
+    A stop is written down once its host is answered, so it is awaited.
+    """
+    for _ in range(WRITTEN_TRIES):
+        if (decided := session.decided()) == wanted:
+            return
+        time.sleep(WRITTEN_S)  # noqa: TID251 - another process writes it
+    raise RuntimeError(f"the last stop was decided as {decided!r}, and the benchmark is about {wanted!r}")

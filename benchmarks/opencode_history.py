@@ -70,7 +70,7 @@ class Author:
         part = (
             self._edit(f"src/module_{number % FILES}.py")
             if number % EDIT_EVERY == 0
-            else self._bash("ls -la src", 0, self._text())
+            else self._bash(f"ls -la src/part_{number}", 0, self._text())
         )
         self._answered([{"type": "reasoning", "text": self._text()[:600], "time": self._span()}, part])
 

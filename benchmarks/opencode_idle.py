@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -44,13 +45,14 @@ class Case(Struct, frozen=True):
     """A kind of stop: the history that it ends, and how rules decide it.
 
     `before`: the history of a stop that comes first and is not measured; a prompt comes before that, and what
-    it began is over when that stop is, for it looks at the project too.
+    it began is over when that stop is, for it looks at the project too. `changed`: a file was, after that.
     """
 
     name: str
     history: Path
     decided: str
     before: Path | None = None
+    changed: bool = False
 
 
 class Told(Struct, frozen=True):
@@ -134,12 +136,15 @@ def _cases(stage: Stage) -> tuple[Case, ...]:
     def saved(author: Author, name: str) -> Path:
         return author.save(stage.folder / f"{name}.json")
 
+    before, clean_again, changed = saved(passed, "passed"), saved(clean, "again"), saved(clean, "changed")
     return (
         Case("only talk", saved(talk, "talk"), "only-talk"),
         Case("a clean stop", saved(clean, "clean"), "nothing-suspicious"),
+        Case("a clean stop after a prompt", clean_again, "nothing-suspicious", before),
+        Case("a clean stop, a file changed", changed, "nothing-suspicious", before, changed=True),
         Case("a clean stop, 500 messages", saved(session, "session"), "nothing-suspicious"),
         Case("a clean stop, a turn of 500 messages", saved(turn, "turn"), "nothing-suspicious"),
-        Case("sent back", saved(failed, "failed"), "continue", saved(passed, "passed")),
+        Case("sent back", saved(failed, "failed"), "continue", before),
     )
 
 
@@ -168,6 +173,8 @@ def _pair(stage: Stage, ours: Host, echo: Host, case: Case, times: int) -> tuple
         if case.before is not None:
             ours.prompt(session)
             ours.idle(session, case.before)
+        if case.changed:
+            (stage.project / "changed.txt").write_text(str(time.time_ns()), encoding="utf-8")
         told = ours.idle(session, case.history)
         if bool(told.said) != (case.decided == "continue"):
             raise RuntimeError(f"{case.name}: the agent was told {told.said!r}")

@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from measure import Figure, Job, Report, in_turn, rounds
+from measure import Figure, Job, Report, in_turn
 from msgspec import Struct
 from stage import Unfit
 
@@ -102,7 +102,7 @@ def _figures(scene: Scene, runner: asyncio.Runner, files: list[Path], *, quick: 
         return timed(workspace.fingerprint(*at))
 
     def figure(what: str, ours: Job, times: int, aim: float | None = None) -> Figure:
-        one, other = in_turn(rounds(times, quick=quick), ours, scene.status)
+        one, other = in_turn(times, ours, scene.status)
         return Figure(
             name=f"{name}, {what}", ours=one, against=against, peer=other, aim=None if quick else aim
         )

@@ -112,7 +112,10 @@ class Link {
   }
 
   send(message) {
-    this.socket.write(JSON.stringify(message) + "\n")
+    const line = JSON.stringify(message)
+    if (line.length <= CARRIED || !message.params?.event?.messages) return this.socket.write(line + "\n")
+    delete message.params.event.messages // the sidecar asks for them by itself
+    this.send(message)
   }
 
   settle(id, then) {
@@ -360,7 +363,7 @@ function aside({ info, parts }) {
 }
 
 const NEWEST = 64 // messages in which the last turn mostly is, as many as the sidecar would ask for first
-const CARRIED = 1 << 20 // characters of an event's messages; the sidecar asks for more by itself
+const CARRIED = 1 << 20 // characters of an event with messages
 
 // The newest message of the conversation, the newest of all, and the messages that were asked for.
 async function newest({ host }, id, limits = [8, NEWEST]) {
@@ -580,7 +583,6 @@ async function judge(place, id) {
   try {
     const { last, latest, listed } = await newest(place, id, [NEWEST])
     if (!last) return
-    const messages = JSON.stringify(listed).length > CARRIED ? undefined : listed
     const judged = own.judging.get(id)
     if (judged?.message === last.id) {
       // A rest that brings nothing new while it is judged is an abort: the person wants it to end.
@@ -591,7 +593,7 @@ async function judge(place, id) {
     }
     Object.assign(mine, { message: last.id, latest: latest.id })
     own.judging.set(id, mine)
-    const told = await tell(place, id, { type: "session.idle", last, messages, run: RUN }, STOP)
+    const told = await tell(place, id, { type: "session.idle", last, messages: listed, run: RUN }, STOP)
     const way = told.notice && (await route(place, id, last))
     const overruled = await moved(place, id, last) // the user was faster
     const tells = told.notice && !(told.say && overruled)

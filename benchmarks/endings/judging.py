@@ -34,8 +34,9 @@ from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, JudgeCase
 from sidecar.kernel.events import AgentStopped, CommandTyped, JudgeAnswered, JudgeFailed
 from sidecar.kernel.evidence import Abstain, Evidence, Judgement, Source
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
+from sidecar.kernel.goal import GoalTerms
 from sidecar.kernel.log import RecordEntry
-from sidecar.kernel.orders import GoalTerms, goal_order
+from sidecar.kernel.orders import goal_order
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn

@@ -16,7 +16,7 @@ import asyncio
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -31,14 +31,14 @@ from judge.report import Result, build_report_part, figures_to_json, markdown, s
 
 from judge import ancestor
 from sidecar.judging import labelled_stops
-from sidecar.judging.labelled_stops import count_false_completes
+from sidecar.judging.asking import JudgeAccess
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.settings import JudgeSettings, Settings
 from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop
 from sidecar.platform.installation import plugin_root
 from sidecar.rubric.reader import RubricFiles
-from sidecar.systems.supervision.evaluation import AbsentJudge, EvaluationOptions, evaluate_stops
+from sidecar.systems.supervision.evaluation import AbsentJudge, evaluate_stops
 
 EVERY: Final = 100
 """Stops between two lines of progress."""
@@ -58,7 +58,7 @@ def main() -> int:
             "ancestor": figures_to_json(named),
         }
         asked.json.write_bytes(msgspec.json.format(msgspec.json.encode(known), indent=1) + b"\n")
-    return 1 if any(count_false_completes(result.outcomes) for result in results) else 0
+    return 1 if any(one.false_complete for result in results for one in result.outcomes) else 0
 
 
 def _stored(rubric: Rubric, backend: str) -> list[Result]:
@@ -88,16 +88,17 @@ def _judged(items: Sequence[LabelledStop], rubric: Rubric, backend: str) -> tupl
         if done % EVERY == 0:
             print(f"{done} of {len(items)} ...", file=sys.stderr, flush=True)
 
-    options = EvaluationOptions(environment=os.environ, told=told)
     if backend == "oracle":
-        return asyncio.run(consult(items, rubric, Settings(), options))
+        return asyncio.run(consult(items, rubric, Settings(), told))
     if backend == "rules":
-        return asyncio.run(evaluate_stops(items, AbsentJudge(), rubric, Settings(), options))
-    return asyncio.run(_modelled(items, rubric, backend, options))
+        return asyncio.run(
+            evaluate_stops(items, rubric, JudgeAccess(judge=AbsentJudge(), settings=Settings()), told)
+        )
+    return asyncio.run(_modelled(items, rubric, backend, told))
 
 
 async def _modelled(
-    items: Sequence[LabelledStop], rubric: Rubric, backend: str, options: EvaluationOptions
+    items: Sequence[LabelledStop], rubric: Rubric, backend: str, told: Callable[[EvaluatedStop], None]
 ) -> tuple[EvaluatedStop, ...]:
     """With the judges that the sidecar has; what this costs counts as the user's judging of the day."""
     from sidecar.wiring.supervision import build_services  # noqa: PLC0415 - rules alone need no services
@@ -105,9 +106,10 @@ async def _modelled(
     services = build_services()
     known, _ = services.configuration.load()
     settings = replace(known, judge=msgspec.convert({"backend": backend}, JudgeSettings))
-    return await evaluate_stops(
-        items, services.judge, rubric, settings, replace(options, spending=services.spending)
+    asking = JudgeAccess(
+        judge=services.judge, settings=settings, environment=os.environ, spending=services.spending
     )
+    return await evaluate_stops(items, rubric, asking, told)
 
 
 async def _ancestor(rubric: Rubric) -> list[tuple[str, bool]]:

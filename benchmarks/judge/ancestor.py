@@ -17,6 +17,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.judging.asking import JudgeAccess
 from sidecar.judging.backends.prompt import build_judge_prompt
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import JudgeCase, RestReason
@@ -72,7 +73,8 @@ class Reader:
 async def judged(case: Named, rubric: Rubric, judge: Reader | None = None) -> EvaluatedStop:
     """Play one case."""
     rubric = case.edit(rubric) if case.edit else rubric
-    (outcome,) = await evaluate_stops((case.item,), judge or Reader(), rubric, Settings())
+    asking = JudgeAccess(judge=judge or Reader(), settings=Settings())
+    (outcome,) = await evaluate_stops((case.item,), rubric, asking)
     return outcome
 
 

@@ -7,9 +7,10 @@ right verdict, or a rule or gate was wrong before.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from sidecar.judging.asking import JudgeAccess
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.events import JudgeAnswered
@@ -28,7 +29,7 @@ from sidecar.kernel.rubric import Rubric
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import EvaluatedStop, GroundTruth, LabelledStop
-from sidecar.systems.supervision.evaluation import EvaluationOptions, evaluate_stops
+from sidecar.systems.supervision.evaluation import evaluate_stops
 
 SURE: Final = 0.95
 
@@ -71,10 +72,14 @@ class Oracle:
 
 
 async def consult(
-    items: Sequence[LabelledStop], rubric: Rubric, settings: Settings, options: EvaluationOptions
+    items: Sequence[LabelledStop],
+    rubric: Rubric,
+    settings: Settings,
+    told: Callable[[EvaluatedStop], None] | None = None,
 ) -> tuple[EvaluatedStop, ...]:
     """Play every item, each with an oracle of its own."""
-    done = [evaluate_stops((item,), Oracle(item), rubric, settings, options) for item in items]
+    each = [(JudgeAccess(judge=Oracle(item), settings=settings), item) for item in items]
+    done = [evaluate_stops((item,), rubric, asking, told) for asking, item in each]
     return tuple(outcome for outcomes in await asyncio.gather(*done) for outcome in outcomes)
 
 

@@ -26,6 +26,7 @@ from sidecar.platform.process_table import ProcessTable
 from sidecar.systems.governance.audit import audit_line
 from sidecar.systems.governance.locks import BROKEN, RELEASED, SHELL, Locks
 from sidecar.systems.governance.policy.chain import verify_export
+from sidecar.systems.governance.policy.work import describe_cost
 from sidecar.systems.supervision.policy.orders import describe_processes
 from sidecar.wiring.headless import build_locks
 from sidecar.wiring.platform import build_platform
@@ -73,7 +74,10 @@ def _shown_line(event: LoggedEvent) -> str:
     if not isinstance(entry, AuditEntry):
         return f"    ? {when} damaged, at position {event.position} of the log"
     iteration = f"#{entry.iteration}" if entry.iteration else ""
-    rest = filter(None, (entry.result, iteration, entry.agent and f"by {entry.agent}", entry.error))
+    rest = filter(
+        None,
+        (entry.result, iteration, entry.agent and f"by {entry.agent}", describe_cost(entry), entry.error),
+    )
     return f"{entry.number:>5} {when} {entry.lock:<12} {entry.tool:<15} {clean_line(' '.join(rest), REST)}"
 
 

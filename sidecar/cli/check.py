@@ -72,9 +72,7 @@ class NothingToJudge(click.ClickException):
 @click.argument("session", default="", metavar="[SESSION|TRANSCRIPT]")
 @click.option("--goal", default="", help="What should be done; else what the agent was asked for last.")
 @click.option("--check", "checks", multiple=True, metavar="COMMAND", help="Run this, too. May be repeated.")
-@click.option(
-    "--ask", is_flag=True, help="Let the judge's model decide what no check does. It may cost money."
-)
+@click.option("--ask", is_flag=True, help="Let the judge's model decide what no check does. It may cost.")
 @click.option("--explain", is_flag=True, help="Show every step.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def check(  # noqa: PLR0913 - one parameter per option

@@ -6,13 +6,14 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import click
 import msgspec
 
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.printing import echo, echo_json
+from sidecar.kernel.masking import MASK_TEXT
 from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.settings import Settings
 from sidecar.platform import files
@@ -45,6 +46,9 @@ def show(*, as_json: bool) -> None:
     settings, problems = configuration.load()
     for problem in problems:
         echo(f"supervisor: {problem}", err=True)
+    notify, hidden = settings.notify, MASK_TEXT if settings.notify.webhook else ""
+    notify = msgspec.structs.replace(notify, webhook=hidden, body=dict.fromkeys(notify.body, MASK_TEXT))
+    settings = msgspec.structs.replace(settings, notify=notify)
     if as_json:
         echo_json(settings)
         return
@@ -124,13 +128,14 @@ class CommandLineFiles:
     """Implements FilesInForce for a process beside the sidecar: reads what it keeps.
 
     Where a file is not what is in force, the sidecar is asked, and started for that. It lets count what was
-    changed while no agent of this user worked; what waits is told, with what to type.
+    changed while no agent of this user worked; what waits is told once, with what to type.
     """
+
+    _asked: ClassVar[set[Path]] = set()
 
     def __init__(self) -> None:
         """Read what the sidecar of this user keeps."""
         self._kept = build_steering(user_paths().state)
-        self._asked: set[Path] = set()
 
     def path_in_force(self, path: Path) -> Path:
         in_force = self._kept.path_in_force(path)

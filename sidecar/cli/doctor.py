@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar import __version__
@@ -68,18 +67,9 @@ def doctor(*, no_probe: bool, as_json: bool) -> None:
     code = asyncio.run(_run_checks(report, probe=not no_probe))
     if as_json:
         system = f"Python {platform.python_version()}, {platform.platform()}"
-        findings = tuple(report.findings)
-        echo_json(DoctorReport(version=__version__, system=system, exit_code=code, findings=findings))
+        told = {"version": __version__, "system": system, "exit_code": code}
+        echo_json({**told, "findings": report.findings})
     sys.exit(code)
-
-
-class DoctorReport(Struct, frozen=True, kw_only=True):
-    """The JSON report."""
-
-    version: str
-    system: str
-    exit_code: int
-    findings: tuple[DoctorFinding, ...]
 
 
 async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:

@@ -30,19 +30,16 @@ from sidecar.cli.goal import refuse_agents
 from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.screen import Screen
 from sidecar.cli.signals import INTERRUPTED_CODE
+from sidecar.judging.asking import JudgeAccess
 from sidecar.judging.labelled_stops import MeasurementsFile, default_corpus_files, read_labelled_stops
-from sidecar.judging.ports import Judge
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.rubric import Rubric
-from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import LabelledStop, RecordedStop
 from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.installation import HostError
-from sidecar.platform.log_readings import STOPS_PER_PROJECT, DailySpending, StopHistory
+from sidecar.platform.log_readings import STOPS_PER_PROJECT, StopHistory
 from sidecar.platform.paths import user_paths
 from sidecar.systems.supervision.evaluation import (
-    EvaluationOptions,
     estimate_judge_calls,
     evaluate_stops,
     recorded_outcome,
@@ -75,13 +72,10 @@ class EvalOptions(Struct, frozen=True, kw_only=True):
 class EvalServices(Struct, frozen=True, kw_only=True):
     """The services that a measurement needs. `rubric` reads a file; None stands for that of the folder."""
 
-    judge: Judge
-    settings: Settings
+    asking: JudgeAccess
     rubric: Callable[[Path | None], Rubric]
     stop_history: StopHistory
     measurements: MeasurementsFile
-    spending: DailySpending | None = None
-    mask: SecretMask | None = None
 
 
 def build_eval_services() -> EvalServices:
@@ -94,13 +88,16 @@ def build_eval_services() -> EvalServices:
     for problem in problems:
         echo(f"supervisor: {escape_unprintable(problem)}", err=True)
     return EvalServices(
-        judge=services.judge,
-        settings=settings,
+        asking=JudgeAccess(
+            judge=services.judge,
+            settings=settings,
+            environment=os.environ,
+            spending=services.spending,
+            mask=services.secrets.masker(os.environ),
+        ),
         rubric=lambda path: load_rubric_file(path) if path else load_project_rubric(str(Path.cwd())),
         stop_history=services.stop_history,
         measurements=MeasurementsFile(user_paths().state, services.clock),
-        spending=services.spending,
-        mask=services.secrets.masker(os.environ),
     )
 
 
@@ -158,12 +155,13 @@ async def evaluate(doors: EvalServices, wish: EvalOptions) -> int:
     """Measure, print the report, and return the exit code. Raises BadInputError and click.Abort."""
     stops = _recorded_stops(doors, wish) if wish.kept else _labelled_stops(wish)
     rubrics = [doors.rubric(wish.rubric), *([doors.rubric(wish.against)] if wish.against else [])]
-    settings = replace(doors.settings, judge=replace(doors.settings.judge, backend=wish.backend))
+    settings = doors.asking.settings
+    settings = replace(settings, judge=replace(settings.judge, backend=wish.backend))
+    asking = replace(doors.asking, settings=settings)
     if wish.backend == RULES_BACKEND:  # nothing is spent, and nothing needs masking
-        doors = replace(doors, spending=None, mask=None)
-    doors = replace(doors, settings=settings)
-    judge = await _confirm_judge(doors, stops, rubrics, wish)
-    done = await _judge_stops(doors, stops, rubrics, wish)
+        asking = replace(asking, spending=None, mask=None)
+    judge = await _confirm_judge(asking, stops, rubrics, wish)
+    done = await _judge_stops(asking, stops, rubrics, wish)
     origins = [rubric.origin for rubric in rubrics]
     if wish.kept:
         done.insert(0, tuple(recorded_outcome(stop) for stop in stops if isinstance(stop, RecordedStop)))
@@ -207,25 +205,25 @@ def _labelled_stops(wish: EvalOptions) -> tuple[LabelledStop, ...]:
         raise BadInputError("there is no stop to judge in these files")
     if wish.limit is None:
         return items
-    first = {item.id for item in sorted(items, key=_stop_digest)[: wish.limit]}
+
+    def digest(item: LabelledStop) -> bytes:
+        return blake2b(item.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+    first = {item.id for item in sorted(items, key=digest)[: wish.limit]}
     return tuple(item for item in items if item.id in first)
 
 
-def _stop_digest(item: LabelledStop) -> bytes:
-    return blake2b(item.id.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-
-
 async def _confirm_judge(
-    doors: EvalServices, stops: KnownStops, rubrics: Sequence[Rubric], wish: EvalOptions
+    asking: JudgeAccess, stops: KnownStops, rubrics: Sequence[Rubric], wish: EvalOptions
 ) -> str:
     """Text that names the judge, after the user agreed to the cost. Raises BadInputError and click.Abort."""
     if wish.backend == RULES_BACKEND:
         return RULES_ALONE
-    chosen = doors.judge.chosen(os.environ, doors.settings)
+    chosen = asking.judge.chosen(os.environ, asking.settings)
     if not chosen.backend:
         raise BadInputError(f"no judge can be asked: {chosen.why}")
     told = f"{chosen.backend} ({chosen.why})"
-    calls = sum([await estimate_judge_calls(stops, rubric, doors.settings) for rubric in rubrics])
+    calls = sum([await estimate_judge_calls(stops, rubric, asking.settings) for rubric in rubrics])
     if calls and not wish.yes:
         most = calls * CASE_TOKENS // 1000
         echo(
@@ -239,15 +237,10 @@ async def _confirm_judge(
 
 
 async def _judge_stops(
-    doors: EvalServices, stops: KnownStops, rubrics: Sequence[Rubric], wish: EvalOptions
+    asking: JudgeAccess, stops: KnownStops, rubrics: Sequence[Rubric], wish: EvalOptions
 ) -> list[Any]:
     with eval_progress(Screen(highlight=False, stderr=wish.as_json), len(stops) * len(rubrics)) as told:
-        options = EvaluationOptions(
-            environment=os.environ, told=told, spending=doors.spending, mask=doors.mask
-        )
-        done = [
-            await evaluate_stops(stops, doors.judge, rubric, doors.settings, options) for rubric in rubrics
-        ]
+        done = [await evaluate_stops(stops, rubric, asking, told) for rubric in rubrics]
     asked = [one for outcomes in done for one in outcomes if one.asked]
     if wish.backend != RULES_BACKEND and asked and all(one.failed for one in asked):
         raise BadInputError(f"the judge gave no verdict at all: {asked[0].failed}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from enum import IntEnum
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from msgspec import Struct
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from sidecar.cli.printing import in_shell
 from sidecar.cli.screen import clipped_cell, new_table
+from sidecar.evidence.ports import GateProgressCallback
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
 from sidecar.kernel.text import escape_unencodable, escape_unprintable, escape_unprintable_lines
 
@@ -30,7 +31,7 @@ class GatesExitCode(IntEnum):
 GATE_FIELDS: Final = ("id", "kind", "origin", "command", "folder", "why", "required", "approved")
 RUN_FIELDS: Final = (
     *("outcome", "reason", "exit_code", "seconds", "executed", "skipped", "percent", "failures", "failing"),
-    *("output", "cached", "flaky", "moved", "environment"),
+    *("output", "cached", "flaky", "moved", "environment", "waited"),
 )
 """What of a Gate and a GateRun is reported. No outcome and no seconds with `--list`."""
 
@@ -108,49 +109,30 @@ OUTCOME_STYLES: Final = {
     Outcome.COULD_NOT_RUN: "yellow",
     Outcome.NOT_APPROVED: "yellow",
 }
-OUTCOME_WORDING: Final = {
-    Outcome.PASSED: "passed",
-    Outcome.FAILED: "failed",
-    Outcome.COULD_NOT_RUN: "could not run",
-    Outcome.NOT_APPROVED: "not approved",
-}
+OUTCOME_WORDING: Final = {outcome: outcome.replace("-", " ") for outcome in Outcome}
 
 
-class GateProgressView:
-    """Shows running gates, and a line for each ended one. Use it in `with`; it is a GateProgressCallback."""
+@contextmanager
+def show_gate_progress(at: Console, *, quiet: bool) -> Iterator[GateProgressCallback]:
+    """Show running gates on a terminal, and a line for each ended one; with `quiet` nothing."""
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    moves = at.is_terminal and not quiet
+    progress = Progress(*columns, console=at, transient=True, disable=not moves)
+    tasks: dict[str, TaskID] = {}
 
-    def __init__(self, at: Console, *, quiet: bool) -> None:
-        """`quiet`: show nothing."""
-        self._console = at
-        self._quiet = quiet
-        self._tasks: dict[str, TaskID] = {}
-        columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
-        self._moves = at.is_terminal and not quiet
-        self._progress = Progress(*columns, console=at, transient=True, disable=not self._moves)
-
-    def __enter__(self) -> Self:
-        if self._moves:
-            self._progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._moves:  # without a live display, older versions of rich print an empty line here
-            self._progress.stop()
-
-    def __call__(self, gate: Gate, run: GateRun | None) -> None:
-        if gate.id in self._tasks:
-            self._progress.remove_task(self._tasks.pop(gate.id))
+    def show(gate: Gate, run: GateRun | None) -> None:
+        if gate.id in tasks:
+            progress.remove_task(tasks.pop(gate.id))
         if run is None:
-            self._tasks[gate.id] = self._progress.add_task(escape_unprintable(gate.id), total=None)
-        elif not self._quiet:
-            self._progress.console.print(_ended_line(run), soft_wrap=True)
+            tasks[gate.id] = progress.add_task(escape_unprintable(gate.id), total=None)
+        elif not quiet:
+            line = Text(f"{OUTCOME_WORDING[run.outcome]:<14}", style=OUTCOME_STYLES[run.outcome])
+            line.append(f"{escape_unprintable(gate.id)}  {run.seconds:.1f} s", style="default")
+            progress.console.print(line, soft_wrap=True)
 
-
-def _ended_line(run: GateRun) -> Text:
-    line = Text(f"{OUTCOME_WORDING[run.outcome]:<14}", style=OUTCOME_STYLES[run.outcome])
-    return line.append(f"{escape_unprintable(run.gate.id)}  {run.seconds:.1f} s", style="default")
+    # Without a live display, older versions of rich print an empty line when it stops.
+    with progress if moves else nullcontext():
+        yield show
 
 
 def failing_output_lines(run: GateRun) -> tuple[str, ...]:

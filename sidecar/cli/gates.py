@@ -16,13 +16,13 @@ from rich.console import Console
 
 from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.gate_report import (
-    GateProgressView,
     GatesExitCode,
     failing_output_lines,
     gates_table,
     report_gate_runs,
     report_listed_gates,
     runs_table,
+    show_gate_progress,
     summarize_runs,
 )
 from sidecar.cli.options import FOLDER_ARGUMENT
@@ -32,15 +32,15 @@ from sidecar.cli.signals import INTERRUPTED_CODE
 from sidecar.evidence.gates.approvals import TrustFile
 from sidecar.evidence.gates.installed import describe_runner
 from sidecar.evidence.gates.policy import not_approved_run
-from sidecar.evidence.ports import GateCatalog, GateContext, GateRunner
+from sidecar.evidence.ports import GateCatalog, GateContext, GateProgressCallback, GateRunner
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun
 from sidecar.kernel.masking import mask_gate_run
 from sidecar.kernel.session import Environment
-from sidecar.kernel.settings import GateSettings
 from sidecar.kernel.text import escape_unprintable
 from sidecar.platform.environments import find_environment, project_environment
 from sidecar.platform.paths import user_paths
 from sidecar.platform.secrets import SecretForms
+from sidecar.platform.slots import CALLER, Caller
 from sidecar.wiring.platform import build_evidence, build_platform
 
 DUTIES: Final = (
@@ -121,10 +121,14 @@ async def _environment_of(gate: Gate, project: str) -> str:
 async def execute_gates(doors: GateServices, wish: GatesOptions) -> int:
     """Run the gates, print how they ended, and return the exit code."""
     catalog = await doors.catalog.list(wish.project, os.environ)
-    chosen = _selected_gates(catalog, wish)
+    chosen = tuple(
+        replace(gate, approved=gate.approved or wish.unapproved)  # for this run only
+        for gate in select_gates(catalog, wish.only)
+    )
     tree = await doors.fingerprint(wish.project, os.environ)
     screen = Screen(highlight=False, stderr=wish.as_json)
-    with GateProgressView(screen, quiet=wish.as_json and not screen.is_terminal) as live:
+    CALLER.set(Caller(tell=lambda text: echo(f"supervisor: {text}", err=True)))
+    with show_gate_progress(screen, quiet=wish.as_json and not screen.is_terminal) as live:
         runs = await _run_approved(
             doors,
             catalog,
@@ -157,34 +161,24 @@ def select_gates(catalog: AvailableGates, only: Sequence[str]) -> tuple[Gate, ..
     return tuple(gate for gate in catalog.gates if not only or gate.id in only)
 
 
-def _selected_gates(catalog: AvailableGates, wish: GatesOptions) -> tuple[Gate, ...]:
-    """The gates of `--only`; `--yes` approves them for this run only. Raises UsageError."""
-    chosen = select_gates(catalog, wish.only)
-    return tuple(replace(gate, approved=gate.approved or wish.unapproved) for gate in chosen)
-
-
 async def _run_approved(
     doors: GateServices,
     catalog: AvailableGates,
     chosen: Sequence[Gate],
     site: GateContext,
-    live: GateProgressView,
+    live: GateProgressCallback,
 ) -> tuple[GateRun, ...]:
     """Run the approved gates; the others are not started. In the order of `chosen`, secrets masked."""
-    may = [_with_deadline(gate, catalog.settings) for gate in chosen if gate.approved]
-    longest = max((gate.seconds or 0 for gate in may), default=0)
+    usual = {True: catalog.settings.seconds, False: catalog.settings.advisory_seconds}
+    limits = {gate.id: gate.seconds or usual[gate.required] for gate in chosen}
+    may = [replace(gate, seconds=limits[gate.id]) for gate in chosen if gate.approved]
+    longest = max(limits.values(), default=0)
     done = await doors.runner.run(may, site, longest, live) if may else ()
     runs = {run.gate.id: run for run in done}
     for gate in chosen:
         runs.setdefault(gate.id, not_approved_run(gate, site.tree))
     mask = SecretForms().masker(os.environ)
     return tuple(mask_gate_run(runs[gate.id], mask) for gate in chosen)
-
-
-def _with_deadline(gate: Gate, settings: GateSettings) -> Gate:
-    """The gate with its own deadline, else the default one of the settings."""
-    usual = settings.seconds if gate.required else settings.advisory_seconds
-    return replace(gate, seconds=gate.seconds or usual)
 
 
 def _print_hints(screen: Console, catalog: AvailableGates, chosen: Sequence[Gate]) -> None:

@@ -16,7 +16,8 @@ from sidecar.cli.printing import echo, echo_json, in_shell
 from sidecar.cli.status import status
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import CommandRefusal
-from sidecar.kernel.orders import CLEAR_WORDS, GOAL_WORDS, GoalTerms, Order, goal_order, parse_order
+from sidecar.kernel.goal import GoalTerms
+from sidecar.kernel.orders import CLEAR_WORDS, GOAL_WORDS, Order, goal_order, parse_order
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
 from sidecar.systems.supervision.forgetting import ForgetRequest
@@ -55,9 +56,7 @@ goal.add_command(status)
 
 @goal.command(name="set")
 @SESSION_OPTION
-@click.option(
-    "--check", "checks", multiple=True, help="A command whose exit code must be 0. May be repeated."
-)
+@click.option("--check", "checks", multiple=True, help="A command that must exit with 0. May be repeated.")
 @click.option("--max-minutes", type=click.IntRange(min=1), help="Minutes that the agent may be at work.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Uncached input plus output tokens.")
 @click.argument("condition", nargs=-1, required=True)
@@ -124,7 +123,8 @@ def refuse_agents(*, noted: bool = False) -> None:
     hello = client.greet()
     if hello is None or hello.leaving:
         return  # nobody is at work whom a sidecar watches
-    asked = OrderPermission(name=_command_name(), folder=str(Path.cwd()) if noted else "")
+    typed = click.get_current_context().command_path.partition(" ")[2]
+    asked = OrderPermission(name=typed, folder=str(Path.cwd()) if noted else "")
     if why := client.call("permission", asked, str):
         raise click.ClickException(why)
 
@@ -137,11 +137,6 @@ def refuse_agent_shell() -> None:
             "  - use a terminal of your own\n"
             "  - goals and budgets: in the host, type /supervisor:goal or /supervisor:retry"
         )
-
-
-def _command_name() -> str:
-    """The command as it was typed, without `supervisor`."""
-    return click.get_current_context().command_path.partition(" ")[2]
 
 
 def _send_order(session: str, order: Order, *, silent: bool = False) -> None:
@@ -180,9 +175,7 @@ def _switch_supervisor(*, on: bool, project: bool) -> None:
 
 @click.command()
 @click.argument("session", default="")
-@click.option(
-    "--before", type=click.DateTime(["%Y-%m-%d"]), help="Everything before this day, such as 2026-11-01."
-)
+@click.option("--before", type=click.DateTime(["%Y-%m-%d"]), help="All before this day, such as 2026-11-01.")
 def forget(session: str, before: dt.datetime | None) -> None:
     """Remove what is stored of SESSION (an ID, or HOST:ID), or what is older than a day.
 

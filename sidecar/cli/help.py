@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import BashComplete, FishComplete, ZshComplete
 
 from sidecar.cli.printing import echo
 
+SHELLS = {"bash": BashComplete, "zsh": ZshComplete, "fish": FishComplete}
 COMPLETE_VARIABLE = "_SUPERVISOR_COMPLETE"
 """The variable by which click's shell code asks for completions."""
 
@@ -32,12 +33,9 @@ bash: echo 'eval "$(supervisor completion bash)"' >> ~/.bashrc
 zsh:  echo 'eval "$(supervisor completion zsh)"' >> ~/.zshrc    (below compinit)
 fish: supervisor completion fish > ~/.config/fish/completions/supervisor.fish"""
 )
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(tuple(SHELLS)))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """Print the code that completes commands and options in SHELL. Where to put it is said below."""
-    form = get_completion_class(shell)
-    if form is None:  # click knows these three
-        raise click.UsageError(f"there is no completion for {shell}")
     root = context.find_root().command
-    echo(form(root, {}, "supervisor", COMPLETE_VARIABLE).source())
+    echo(SHELLS[shell](root, {}, "supervisor", COMPLETE_VARIABLE).source())

@@ -22,6 +22,7 @@ from rich.text import Text
 from sidecar.cli.link import SESSION_OPTION
 from sidecar.cli.printing import echo, echo_json, echo_json_text, local_time
 from sidecar.cli.screen import Screen, new_table
+from sidecar.cli.status import cost_text
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.text import clean_line, escape_unprintable
 from sidecar.platform.client import SidecarClient
@@ -30,7 +31,7 @@ from sidecar.platform.log_readings import DAY_S, StopHistory
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
 from sidecar.servers.methods import EventsPage, EventsRequest
-from sidecar.systems.supervision.decisions import find_replay, read_decisions, worker_spending
+from sidecar.systems.supervision.decisions import read_decisions, replay_decision, worker_spending
 from sidecar.systems.supervision.policy.decision_story import STAGE_WORDING, Story, StoryStep, tell_decision
 from sidecar.systems.supervision.policy.history import GROUPINGS, Decision, check_figures, stop_figures
 
@@ -46,12 +47,8 @@ ISO: Final = "%Y-%m-%dT%H:%M:%S%z"
 RIGHT_MEANS: Final = "right: after it was sent back, a check that had failed passed, or files changed."
 
 SESSION_ARGUMENT = click.argument("session", default="")
-DAYS_OPTION = click.option(
-    "--days", type=click.IntRange(1, 3650), default=30, show_default=True, help="How many days back."
-)
-EVERYWHERE_OPTION = click.option(
-    "--all", "everywhere", is_flag=True, help="In every folder, not in this one."
-)
+DAYS_OPTION = click.option("--days", type=click.IntRange(1, 3650), default=30, help="Days back; else 30.")
+EVERYWHERE_OPTION = click.option("--all", "everywhere", is_flag=True, help="In every folder, not this one.")
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON for a script.")
 FORM_OPTIONS: Final = (
     click.option("--json", "form", flag_value="json", help="Print JSON for a script."),
@@ -88,16 +85,9 @@ def explain(session: str, *, last: int, markdown: bool, as_json: bool, everywher
     """
     log = _open_log()
     decisions = _found(log, session, None, everywhere=everywhere)[-last:]
+    kept = StopHistory(log)
     stories = [
-        tell_decision(
-            one,
-            None
-            if one.what
-            else asyncio.run(
-                find_replay(StopHistory(log), one.session, one.project, decided=one.stop.decided, at=one.at)
-            ),
-        )
-        for one in decisions
+        tell_decision(one, None if one.what else asyncio.run(replay_decision(kept, one))) for one in decisions
     ]
     if as_json:
         echo_json(stories)
@@ -217,9 +207,8 @@ def stats(session: str, *, by: str, days: int, everywhere: bool, form: str | Non
     echo(f"{RIGHT_MEANS}\nSeconds are those of judging; tokens and cents those of the judge.")
     workers = worker_spending(log, time.time() - days * DAY_S)
     if workers.calls:
-        said = f"{workers.calls} calls, {workers.tokens} tokens, {workers.cents:.2f} cents"
-        unpriced = f", {workers.unpriced} of them without a known price" if workers.unpriced else ""
-        echo(f"Headless agents, of all folders: {said}{unpriced}")
+        said = cost_text(workers.calls, workers.tokens, workers.cents, workers.unpriced)
+        echo(f"Headless agents, of all folders: {said}")
 
 
 def _print_rows(rows: Sequence[Struct], form: str) -> None:

@@ -15,7 +15,7 @@ import click
 
 from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agent_shell
-from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files, plugin_file_scope
+from sidecar.cli.install_opencode import OpenCodeFile, Steps, loaded_plugin_files, plugin_file_scope
 from sidecar.cli.options import CLAUDE_CODE, OPENCODE, HostChoice
 from sidecar.cli.printing import echo
 from sidecar.hosts.claude_code import plugin
@@ -31,12 +31,7 @@ SCOPE_OPTION: Final = click.option(
     show_default=True,
     help="For you everywhere, or for everybody who works on the project in this folder.",
 )
-CLAUDE_OPTION: Final = click.option(
-    "--claude", default="", metavar="PATH", help="The claude to use for claude-code, else the one on PATH."
-)
-PRINT_ONLY_OPTION: Final = click.option(
-    "--print-only", is_flag=True, help="Say what would be done, and do nothing."
-)
+PRINT_ONLY_OPTION: Final = click.option("--print-only", is_flag=True, help="Only say what would be done.")
 PURGE_OPTION: Final = click.option(
     "--purge",
     is_flag=True,
@@ -60,27 +55,27 @@ STATUS_LINE_OPTION: Final = click.option(
 @click.command()
 @HOST_ARGUMENT
 @SCOPE_OPTION
-@CLAUDE_OPTION
 @RUBRIC_EDITOR_OPTION
 @STATUS_LINE_OPTION
 @PRINT_ONLY_OPTION
-def install(  # noqa: PLR0913 - one parameter per option
-    host: str, scope: str, claude: str, *, with_rubric_editor: bool, with_status_line: bool, print_only: bool
+def install(
+    host: str, scope: str, *, with_rubric_editor: bool, with_status_line: bool, print_only: bool
 ) -> None:
     """Put Supervisor into a host: its plugin, and which sidecar the plugin starts."""
-    _check_claude_option(host, claude)
     if with_rubric_editor and host != CLAUDE_CODE:
         raise click.UsageError(
             f"--with-rubric-editor belongs to {CLAUDE_CODE}; {host} has it in its one file"
         )
-    runtime = _announced_runtime()
+    runtime, steps = _announced_runtime(), Steps(print_only)
     if host == CLAUDE_CODE:
         plugins = (plugin.PLUGIN_ID, *((plugin.RUBRIC_PLUGIN_ID,) if with_rubric_editor else ()))
-        _install_into_claude(scope, claude, plugins, runtime, print_only=print_only)
+        _install_into_claude(scope, plugins, runtime, steps)
         if with_status_line:
-            _change_status_line(runtime, print_only=print_only)
+            settings = plugin.user_settings_file(os.environ)
+            shown = f"show the goal in the status line of {settings}"
+            steps.do(shown, plugin.put_status_line, settings, runtime)
     else:
-        _install_into_opencode(scope, runtime, status_line=with_status_line, print_only=print_only)
+        _install_into_opencode(scope, runtime, steps, status_line=with_status_line)
 
 
 @click.command()
@@ -92,10 +87,9 @@ def upgrade(*, print_only: bool) -> None:
     the runtime of a marketplace plugin by /supervisor:install, typed in Claude Code after `/plugin update`.
     """
     here, done = str(Path.cwd()), False
-    runtime = _announced_runtime()
-    echo("end the sidecar; the next event of a host starts it with the code that is installed now")
-    if not print_only:
-        echo(f"  the sidecar: {SidecarClient(paths.user_paths()).stop()}")
+    runtime, steps = _announced_runtime(), Steps(print_only)
+    ending = "end the sidecar; the next event of a host starts it with the code that is installed now"
+    steps.do(ending, lambda: f"the sidecar: {SidecarClient(paths.user_paths()).stop()}")
     try:
         installed = plugin.ClaudePlugins(os.environ, here).installed()
     except installation.HostError as trouble:
@@ -103,10 +97,10 @@ def upgrade(*, print_only: bool) -> None:
         installed = ()
     for scope in dict.fromkeys(one.scope for one in installed if one.project_path in {"", here}):
         plugins = tuple(one.id for one in installed if one.scope == scope)
-        _install_into_claude(scope, "", plugins, runtime, print_only=print_only, verb="update")
+        _install_into_claude(scope, plugins, runtime, steps, verb="update")
         done = True
     for place in loaded_plugin_files(os.environ, Path.cwd()):
-        _install_into_opencode(plugin_file_scope(place), runtime, print_only=print_only)
+        _install_into_opencode(plugin_file_scope(place), runtime, steps)
         done = True
     if not done:
         raise installation.HostError(
@@ -121,47 +115,37 @@ def _announced_runtime() -> Path:
     return runtime
 
 
-def _install_into_claude(  # noqa: PLR0913 - what two commands say
-    scope: str, claude: str, plugins: Sequence[str], runtime: Path, *, print_only: bool, verb: str = "install"
+def _install_into_claude(
+    scope: str, plugins: Sequence[str], runtime: Path, steps: Steps, *, verb: str = "install"
 ) -> None:
     """Install or update the plugins, then the rules that keep the host's agent from our own files."""
     orders: list[tuple[str, ...]] = [("plugin", "marketplace", "add", str(installation.plugin_root()))]
     orders += [("plugin", verb, one, "--scope", scope) for one in plugins]
     folders, settings = paths.user_paths(), plugin.user_settings_file(os.environ)
     old, new = (plugin.deny_rules(folders, one) for one in (folders.recorded_runtime(), runtime))
+    _run_in_claude(plugin.ClaudePlugins(os.environ, str(Path.cwd())), orders, steps)
+    if not steps.print_only:
+        _prepare_runtime(runtime)
+        plugin.repair_copies(os.environ)
     denial = f"deny the agent, in {settings}: {', '.join(new)}"
-    if print_only:
-        for order in orders:
-            _print_claude_command(order)
-        echo(denial)
-        return
-    host_plugins = plugin.ClaudePlugins(os.environ, str(Path.cwd()), claude)
-    _prepare_runtime(runtime)
+    steps.do(denial, plugin.replace_deny_rules, settings, old, new)
+    if not steps.print_only:
+        echo("Done. Start claude in a project and type: /supervisor:goal all tests pass")
+
+
+def _run_in_claude(claude: plugin.ClaudePlugins, orders: Sequence[tuple[str, ...]], steps: Steps) -> None:
     for order in orders:
-        _print_claude_command(order)
-        echo(f"  {host_plugins.run(*order)}")
-    plugin.repair_copies(os.environ)
-    echo(denial)
-    plugin.replace_deny_rules(settings, old, new)
-    echo("Done. Start claude in a project and type: /supervisor:goal all tests pass")
+        steps.do(shlex.join(("claude", *order)), claude.run, *order)
 
 
-def _change_status_line(runtime: Path | None, *, print_only: bool) -> None:
-    settings = plugin.user_settings_file(os.environ)
-    done = f"take our part of the status line out of {settings}"
-    echo(f"show the goal in the status line of {settings}" if runtime else done)
-    if not print_only:
-        plugin.put_status_line(settings, runtime)
-
-
-def _install_into_opencode(scope: str, runtime: Path, *, print_only: bool, status_line: bool = False) -> None:
+def _install_into_opencode(scope: str, runtime: Path, steps: Steps, *, status_line: bool = False) -> None:
     place = OpenCodeFile(os.environ, Path.cwd(), scope)
     text = place.text(runtime)
-    if not print_only:
+    if not steps.print_only:
         _prepare_runtime(runtime)
-    place.put(text, print_only=print_only)
-    place.put_status_line(runtime, wanted=status_line, print_only=print_only)
-    if not print_only:
+    place.put(text, steps)
+    place.put_status_line(runtime, steps, wanted=status_line)
+    if not steps.print_only:
         echo("Done. Start opencode in a project and type: /supervisor:goal all tests pass")
 
 
@@ -176,63 +160,50 @@ def _prepare_runtime(runtime: Path) -> None:
 @click.command()
 @HOST_ARGUMENT
 @SCOPE_OPTION
-@CLAUDE_OPTION
 @PURGE_OPTION
 @PRINT_ONLY_OPTION
-def uninstall(host: str, scope: str, claude: str, *, purge: bool, print_only: bool) -> None:
+def uninstall(host: str, scope: str, *, purge: bool, print_only: bool) -> None:
     """Take Supervisor out of a host. What it remembers of sessions stays unless you --purge it."""
-    _check_claude_option(host, claude)
     if purge:
         refuse_agent_shell()  # the record of what they did is what is removed
         if not print_only:
             SidecarClient(paths.user_paths()).stop()  # it refuses agents, whatever code it runs
     if host == OPENCODE:
-        _remove_from_opencode(scope, purge=purge, print_only=print_only)
+        _remove_from_opencode(scope, Steps(print_only), purge=purge)
     else:
-        _remove_from_claude(scope, claude, purge=purge, print_only=print_only)
+        _remove_from_claude(scope, Steps(print_only), purge=purge)
 
 
-def _remove_from_claude(scope: str, claude: str, *, purge: bool, print_only: bool) -> None:
-    host_plugins = plugin.ClaudePlugins(os.environ, str(Path.cwd()), claude)
+def _remove_from_claude(scope: str, steps: Steps, *, purge: bool) -> None:
+    host_plugins = plugin.ClaudePlugins(os.environ, str(Path.cwd()))
+    folders, settings = paths.user_paths(), plugin.user_settings_file(os.environ)
     installed = host_plugins.installed()
     ours = [one for one in installed if one.scope == scope and one.project_path in {"", str(Path.cwd())}]
     orders: list[tuple[str, ...]] = [("plugin", "uninstall", one.id, "--scope", scope) for one in ours]
     last = len(installed) == len(ours)
     if last and host_plugins.known():
         orders.append(("plugin", "marketplace", "remove", plugin.MARKETPLACE))
-    if last:
-        _remove_deny_rules(
-            print_only=print_only
-        )  # while the runtime is there, which may lie in the plugin's data
-    for order in orders:
-        _print_claude_command(order)
-        if not print_only:
-            echo(f"  {host_plugins.run(*order)}")
+    if last:  # while the runtime is there, which may lie in the plugin's data
+        denied = plugin.deny_rules(folders, folders.recorded_runtime())
+        told = f"take what an install denied the agent out of {settings}"
+        steps.do(told, plugin.replace_deny_rules, settings, denied, ())
+    _run_in_claude(host_plugins, orders, steps)
     if not ours:
         echo(f"the plugin is not installed in the scope {scope}")
     if last:
-        _change_status_line(None, print_only=print_only)
-        _remove_runtime(
-            "OpenCode" if loaded_plugin_files(os.environ, Path.cwd()) else "",
-            purge=purge,
-            print_only=print_only,
-        )
+        told = f"take our part of the status line out of {settings}"
+        steps.do(told, plugin.put_status_line, settings, None)
+        other = "OpenCode" if loaded_plugin_files(os.environ, Path.cwd()) else ""
+        _remove_runtime(other, steps, purge=purge)
 
 
-def _remove_deny_rules(*, print_only: bool) -> None:
-    folders, settings = paths.user_paths(), plugin.user_settings_file(os.environ)
-    echo(f"take what an install denied the agent out of {settings}")
-    if not print_only:
-        plugin.replace_deny_rules(settings, plugin.deny_rules(folders, folders.recorded_runtime()), ())
-
-
-def _remove_from_opencode(scope: str, *, purge: bool, print_only: bool) -> None:
+def _remove_from_opencode(scope: str, steps: Steps, *, purge: bool) -> None:
     place = OpenCodeFile(os.environ, Path.cwd(), scope)
-    place.take(print_only=print_only)
+    place.take(steps)
     if elsewhere := place.elsewhere():
         echo(f"{elsewhere[0]} stays")
         return
-    _remove_runtime("Claude Code" if _claude_has_plugin() else "", purge=purge, print_only=print_only)
+    _remove_runtime("Claude Code" if _claude_has_plugin() else "", steps, purge=purge)
 
 
 def _claude_has_plugin() -> bool:
@@ -243,37 +214,28 @@ def _claude_has_plugin() -> bool:
         return bool(processes.find_program("claude", os.environ, str(Path.cwd())))
 
 
-def _remove_runtime(other: str, *, purge: bool, print_only: bool) -> None:
+def _remove_runtime(other: str, steps: Steps, *, purge: bool) -> None:
     """End the sidecar and forget the runtime; keep both where another host, `other`, needs them."""
     folders = paths.user_paths()
     if other:
         echo(f"{other} needs the sidecar and {folders.runtime}: they stay")
         return
-    echo(f"end the sidecar, remove {folders.runtime}")
-    if not print_only:
+
+    def end() -> str:
         ended = SidecarClient(folders).stop()
-        echo(f"  the sidecar: {StopOutcome.ENDED if purge else ended}")
         folders.forget_runtime()
+        return f"the sidecar: {StopOutcome.ENDED if purge else ended}"
+
+    steps.do(f"end the sidecar, remove {folders.runtime}", end)
     if not purge:
         echo(f"What Supervisor remembers stays in {folders.state}, your settings in {folders.config}.")
         echo("The command goes as it came, for instance: uv tool uninstall supervisor-sidecar")
         return
-    if not print_only:
+    if not steps.print_only:
         SidecarClient(folders).wait_until_gone()
     places = (folders.state, folders.config, plugin.cached_plugins(os.environ))
     for folder in filter(Path.exists, places):
-        echo(f"remove {folder}")
-        if not print_only:
-            shutil.rmtree(folder)
-
-
-def _check_claude_option(host: str, claude: str) -> None:
-    if claude and host != CLAUDE_CODE:
-        raise click.UsageError(f"--claude belongs to {CLAUDE_CODE}; {host} is a file in a folder")
-
-
-def _print_claude_command(order: tuple[str, ...]) -> None:
-    echo(shlex.join(("claude", *order)))
+        steps.do(f"remove {folder}", shutil.rmtree, folder)
 
 
 def _runtime_command() -> Path:

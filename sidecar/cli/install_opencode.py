@@ -17,7 +17,7 @@ from sidecar.cli.printing import echo
 from sidecar.hosts.opencode import plugin_file
 from sidecar.hosts.opencode.plugin_file import (
     InstallationInfo,
-    bake_plugin_from_root,
+    bake_plugin_file,
     bake_status_file,
     identify_plugin_file,
 )
@@ -25,7 +25,7 @@ from sidecar.platform.installation import HostError, plugin_root
 from sidecar.platform.processes import find_program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 
 STAND_IN_REASON: Final = (
@@ -39,6 +39,18 @@ def plugin_file_offers(scope: str, runtime: Path) -> InstallationInfo:
     A project's file is shared by all its users, so it has the name of the command, not one user's path to it.
     """
     return InstallationInfo("supervisor" if scope == "project" else str(runtime), __version__)
+
+
+class Steps(Struct, frozen=True):
+    """Prints each step and does it; with `print_only` none is done."""
+
+    print_only: bool
+
+    def do(self, step: str, work: Callable[..., object], *given: object) -> None:
+        """Print a step, and do it; what `work` returns is printed below it."""
+        echo(step)
+        if not self.print_only and (said := work(*given)):
+            echo(f"  {said}")
 
 
 class OpenCodeFile(Struct, frozen=True):
@@ -57,68 +69,54 @@ class OpenCodeFile(Struct, frozen=True):
 
     def text(self, runtime: Path) -> str:
         """The content of the file. Raises HostError."""
-        return bake_plugin_from_root(plugin_root(), plugin_file_offers(self.scope, runtime))
+        return bake_plugin_file(plugin_root(), plugin_file_offers(self.scope, runtime))
 
-    def put(self, text: str, *, print_only: bool) -> None:
+    def put(self, text: str, steps: Steps) -> None:
         """Write the file, and the stand-in that keeps the host from waiting for npm. Raises HostError."""
         place = plugin_file.plugin_file_path(self.folder)
         due = [folder for folder in self._waited_for() if plugin_file.needs_stand_in(folder)]
         with _report_write_errors(self.folder):
-            echo(f"write {place}")
-            if not print_only:
-                echo(f"  {plugin_file.write_plugin_file(place, text)}")
+            steps.do(f"write {place}", plugin_file.write_plugin_file, place, text)
         for folder in due:
-            echo(f"put a stand-in for npm's packages into {folder}: {STAND_IN_REASON}")
-            if not print_only:
-                _put_stand_in(folder)
+            told = f"put a stand-in for npm's packages into {folder}: {STAND_IN_REASON}"
+            steps.do(told, _put_stand_in, folder)
         for folder in self._waited_for():
             others = plugin_file.foreign_plugins(folder)
             if others and plugin_file.has_stand_in(folder):
-                _remove_stand_in(folder, f"{others[0]} may need them", print_only=print_only)
+                _remove_stand_in(folder, f"{others[0]} may need them", steps)
         for hint in self._hints(place):
             echo(f"note: {hint}")
 
-    def put_status_line(self, runtime: Path, *, wanted: bool, print_only: bool) -> None:
+    def put_status_line(self, runtime: Path, steps: Steps, *, wanted: bool) -> None:
         """Show where the goal stands beside the prompt, where that is wanted or done already."""
         place = self.folder / plugin_file.STATUS_FILE_NAME
         if not wanted and identify_plugin_file(place) is None:
             return
         text = bake_status_file(plugin_root(), plugin_file_offers(self.scope, runtime))
         with _report_write_errors(self.folder):
-            echo(f"write {place}, and have {self.folder / plugin_file.TUI_FILE_NAME} name it")
-            if not print_only:
-                echo(f"  {plugin_file.write_plugin_file(place, text)}")
-                if by_hand := plugin_file.name_status_file(self.folder):
-                    echo(f"note: {by_hand}")
+            steps.do(f"write {place}", plugin_file.write_plugin_file, place, text)
+            named = f"have {self.folder / plugin_file.TUI_FILE_NAME} name it"
+            steps.do(named, plugin_file.name_status_file, self.folder)
 
-    def _take_status_line(self, *, print_only: bool) -> None:
-        place = self.folder / plugin_file.STATUS_FILE_NAME
-        if identify_plugin_file(place) is None:
-            return
-        with _report_write_errors(self.folder):
-            echo(f"remove {place}")
-            if not print_only:
-                echo(f"  {plugin_file.remove_plugin_file(place)}")
-                if by_hand := plugin_file.forget_status_file(self.folder):
-                    echo(f"note: {by_hand}")
-
-    def take(self, *, print_only: bool) -> None:
+    def take(self, steps: Steps) -> None:
         """Remove all our files from the folder. Raises HostError."""
-        self._take_status_line(print_only=print_only)
+        status = self.folder / plugin_file.STATUS_FILE_NAME
         ours = plugin_file.own_plugin_files(self.folder)
         if not ours:
             echo(f"no file of ours is in {self.folder}")
         with _report_write_errors(self.folder):
+            if identify_plugin_file(status) is not None:
+                steps.do(f"remove {status}", plugin_file.remove_plugin_file, status)
+                named = f"take it out of {self.folder / plugin_file.TUI_FILE_NAME}"
+                steps.do(named, plugin_file.forget_status_file, self.folder)
             for path in ours:
-                echo(f"remove {path}")
-                if not print_only:
-                    echo(f"  {plugin_file.remove_plugin_file(path)}")
-            if ours and not print_only:
+                steps.do(f"remove {path}", plugin_file.remove_plugin_file, path)
+            if not steps.print_only:
                 plugin_file.remove_empty_folders(self.folder)
         for folder in self._waited_for():
             unused = folder == self.folder or not plugin_file.own_plugin_files(folder)
             if unused and plugin_file.has_stand_in(folder):
-                _remove_stand_in(folder, "nothing of ours needs it", print_only=print_only)
+                _remove_stand_in(folder, "nothing of ours needs it", steps)
 
     def _waited_for(self) -> tuple[Path, ...]:
         """Folders into which the host fetches packages before it loads our file; the user's is always one."""
@@ -167,20 +165,19 @@ def _report_write_errors(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def _put_stand_in(folder: Path) -> None:
-    """Write the stand-in; an error is only printed.
+def _put_stand_in(folder: Path) -> str:
+    """Write the stand-in; return why it was not written.
 
     Without it a start may be slow, and nothing else fails. Where we cannot write, the host cannot either.
     """
     try:
         plugin_file.write_stand_in(folder)
     except OSError as error:
-        echo(f"  not done: {error.strerror or error}")
+        return f"not done: {error.strerror or error}"
+    return ""
 
 
-def _remove_stand_in(folder: Path, why: str, *, print_only: bool) -> None:
-    echo(f"remove the stand-in for npm's packages from {folder}: {why}")
+def _remove_stand_in(folder: Path, why: str, steps: Steps) -> None:
     with _report_write_errors(folder):
-        if not print_only:
-            plugin_file.remove_stand_in(folder)
-            plugin_file.remove_empty_folders(folder)
+        told = f"remove the stand-in for npm's packages from {folder}: {why}"
+        steps.do(told, plugin_file.remove_stand_in, folder)

@@ -7,12 +7,11 @@ import os
 import secrets
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from msgspec import Struct
@@ -21,49 +20,49 @@ from msgspec.structs import replace
 from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.link import ACCEPT_JUDGED_OPTION, accepted_code, call_sidecar, greet_sidecar
+from sidecar.cli.notices import NotifyingView
+from sidecar.cli.options import MAX_CENTS, MAX_TOKENS, typed_options
 from sidecar.cli.printing import echo
+from sidecar.cli.progress import ProgressView, RunBoard, open_budget
+from sidecar.cli.report import (
+    REPORT_FILE,
+    keep_told,
+    read_report,
+    read_told,
+    show_log,
+    show_report,
+    tell_report,
+)
 from sidecar.cli.run_keys import RunKeys, typed_keys
-from sidecar.cli.run_log import show_run_log
-from sidecar.cli.run_show import RunBoard, RunJsonLines, RunTerminalView, RunView
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.evidence.gates.approvals import TrustFile, approved_run_hooks
-from sidecar.evidence.tree.checkout import place_ignored_files
-from sidecar.hosts.command import CommandAgent, subagent_tool
+from sidecar.hosts.command import CommandAgent, command_model, subagent_tool, tells_cost
+from sidecar.hosts.limits import PatientAgent
 from sidecar.hosts.shared import WORKER_MARKER, checked_session_id
+from sidecar.kernel import runs
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.goal import GoalTerms
 from sidecar.kernel.journal import Author, NoteKind
-from sidecar.kernel.orders import GoalTerms, parse_order
-from sidecar.kernel.runs import (
-    RUN_AGENT_VARIABLE,
-    RUN_HOST,
-    RunFinished,
-    RunRequest,
-    RunStatus,
-    RunStatusQuery,
-    RunWarning,
-)
+from sidecar.kernel.log import EventFilter, RunTold, event_kind
+from sidecar.kernel.orders import parse_order
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.settings import ModelPrice, model_prices
 from sidecar.platform.client import SidecarError
-from sidecar.platform.configuration import ConfigurationFile
-from sidecar.platform.paths import Paths, cache_folder, user_paths
-from sidecar.platform.ports import SystemClock
+from sidecar.platform.log_readings import MOST_PAYMENTS
+from sidecar.platform.paths import Paths, user_paths
 from sidecar.platform.processes import find_program
-from sidecar.platform.secrets import SecretForms
-from sidecar.platform.worktrees import Worktrees, find_worktrees
+from sidecar.platform.worktrees import Worktrees
 from sidecar.servers.tools.door import ToolListing, ToolOutcome, ToolRequest
-from sidecar.systems.iteration.loop import INTERRUPTED_OUTCOME, AgentLoop
+from sidecar.systems.iteration import run_files
+from sidecar.systems.iteration.loop import AgentLoop
 from sidecar.systems.iteration.overseer import SidecarOverseer
 from sidecar.systems.iteration.policy.loop import MAX_AGENTS
 from sidecar.systems.iteration.policy.prompt import build_run_prompt
 from sidecar.systems.iteration.ports import RunParticipants
-from sidecar.systems.iteration.run_files import (
-    UserHooks,
-    commit_iteration,
-    hold_run_lock,
-    load_template,
-    read_text,
-    write_template,
-)
 from sidecar.systems.supervision.forgetting import ForgetRequest
+from sidecar.wiring.platform import build_platform
+from sidecar.work.merging import find_session_worktrees
+from sidecar.work.progress import AgentEnded, RunWarning
 
 if TYPE_CHECKING:
     from sidecar.hosts.ports import AgentRunner
@@ -73,8 +72,8 @@ FOLLOW_S: Final = 1.0
 """Seconds between two looks at the session's status for the terminal."""
 MAX_JOBS: Final = 16
 """Most agents at once."""
-NO_LIMIT_MINUTES: Final = 525_600
-"""The time of a run without a limit, in minutes: a year."""
+NO_LIMIT: Final = (525_600, 1_000_000_000_000)
+"""The minutes, a year, and the tokens of a run without a limit."""
 PROMPT_AS_SPEC: Final = "what the prompt asks for"
 """What a goal calls --prompt where no file names it."""
 PERMISSION_MODES: Final = ("all", "edits", "none")
@@ -84,7 +83,7 @@ PERMISSION_MODES: Final = ("all", "edits", "none")
 class RunOptions(Struct, frozen=True, kw_only=True):
     """The command line options. `leave` is "" for an agent that does not speak the Agent Client Protocol."""
 
-    asked: RunRequest
+    asked: runs.RunRequest
     command: tuple[str, ...]
     spec: str
     template: str
@@ -92,35 +91,43 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     extra: str
     commit: bool
     reset: bool
+    max_tokens: int | None
+    max_cents: float | None
     worktrees: Worktrees | None
 
 
-@click.command()
+OTHERS: Final = {"log": show_log, "report": show_report}
+
+
+class RunVerb(click.Command):
+    """`run`, and what it is followed by that has options and arguments of its own."""
+
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:  # noqa: ANN401 - click's signature
+        if args[:1] and (other := OTHERS.get(args[0])):
+            return other.make_context(f"run {args[0]}", args[1:], *rest, **extra)
+        return super().make_context(info_name, args, *rest, **extra)
+
+
+@click.command(cls=RunVerb)
 @click.option("--goal", default="", help="The condition. Without it the session's own goal goes on.")
-@click.option(
-    "--check", "checks", multiple=True, help="A command whose exit code must be 0. May be repeated."
-)
+@click.option("--check", "checks", multiple=True, help="A command that must pass. May be repeated.")
 @click.option("--spec", type=click.Path(dir_okay=False), help="A file that says what is to be built.")
 @click.option("--prompt", default="", help="What is to be done, in words instead of or besides a --spec.")
 @click.option("--extra", default="", help="Text for every prompt, besides run.extra of the configuration.")
-@click.option(
-    "--max-iterations", type=click.IntRange(1, MAX_AGENTS), help="Agents that may be started in all."
-)
-@click.option(
-    "--max-minutes", type=click.IntRange(min=1), help="Minutes of work; else goal_max_seconds, half an hour."
-)
-@click.option("--no-limit", is_flag=True, help="As many agents as a goal may have, and no limit of time.")
+@click.option("--max-iterations", type=click.IntRange(1, MAX_AGENTS), help="Agents that may be started.")
+@click.option("--max-minutes", type=click.IntRange(min=1), help="Minutes of work; else goal_max_seconds.")
+@MAX_TOKENS
+@MAX_CENTS
+@click.option("--no-limit", is_flag=True, help="As many agents as a goal may have, and no other limit.")
 @click.option("--reset", is_flag=True, help="Forget what is kept of the session, and begin anew.")
 @click.option("--commit", is_flag=True, help="Commit what each iteration changed. Nothing is pushed.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(1, MAX_JOBS),
-    help="Agents at once, each in a worktree of its own.",
-)
+@click.option("--commit-mine", is_flag=True, help="First commit what you changed yourself.")
+@click.option("--jobs", type=click.IntRange(1, MAX_JOBS), help="Agents at once, each in its own worktree.")
 @click.option("--session", default="", help="Go on with this session, or call a new one so.")
 @click.option("--template", type=click.Path(dir_okay=False), help="Another prompt than the usual one.")
 @ACCEPT_JUDGED_OPTION
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each event.")
+@REPORT_FILE
 @click.option("--acp", is_flag=True, help="The agent speaks the Agent Client Protocol.")
 @click.option(
     "--leave",
@@ -136,20 +143,21 @@ def run(  # noqa: PLR0913 - one for each option
     checks: tuple[str, ...],
     spec: str | None,
     prompt: str,
-    extra: str,
     max_iterations: int | None,
     max_minutes: int | None,
+    max_tokens: int | None,
     no_limit: bool,
-    reset: bool,
-    commit: bool,
     jobs: int | None,
+    commit_mine: bool,
     session: str,
     template: str | None,
     accept_judged: bool,
     as_json: bool,
+    report: str | None,
     acp: bool,
     leave: str,
     command: tuple[str, ...],
+    **wishes: Any,  # noqa: ANN401 - fields of RunOptions
 ) -> None:
     """Let an agent work in iterations until its goal holds.
 
@@ -158,54 +166,58 @@ def run(  # noqa: PLR0913 - one for each option
     Each iteration starts COMMAND afresh, with a prompt on its standard input (or where it says {prompt}), and
     is judged as any stop of an agent is. Ctrl-c ends it; the same --session goes on. `supervisor run init`
     writes the prompt's template into your configuration folder, `supervisor run log [SESSION] [NUMBER]` shows
-    the iterations.
+    the iterations, and `supervisor run report [SESSION] [--md|--html|--json]` sums them up.
 
     Exit codes: 0 achieved, 1 not, 2 unverified, 3 no goal any more, 4 judged, 130 interrupted.
     """
-    if command[0] == "log":
-        show_run_log(command[1:])
-        return
     refuse_agents()
     folders = user_paths()
     if command == ("init",):
-        echo(f"Supervisor: every prompt of a run is made from {write_template(folders)} from now on.")
+        written = run_files.write_template(folders)
+        echo(f"Supervisor: every prompt of a run is made from {written} from now on.")
         return
-    if no_limit and (max_iterations or max_minutes):
-        raise click.UsageError("--no-limit goes without --max-iterations and --max-minutes")
-    if jobs and commit:
+    if no_limit and (max_iterations or max_minutes or max_tokens or wishes["max_cents"]):
+        raise click.UsageError("--no-limit goes without other limits")
+    if jobs and wishes["commit"]:
         raise click.UsageError("--jobs commits what it merges, and goes without --commit")
-    asked = RunRequest(
+    asked = runs.RunRequest(
         session=checked_session_id(session or f"run-{secrets.token_hex(3)}"),
         project=os.getcwd(),  # noqa: PTH109 - sent as text
-        goal=_goal_terms(goal, checks, NO_LIMIT_MINUTES if no_limit else max_minutes),
+        goal=_goal_terms(goal, checks, *(NO_LIMIT if no_limit else (max_minutes, max_tokens))),
         spec=Path(spec).name if spec else PROMPT_AS_SPEC if prompt else "",
         most=MAX_AGENTS if no_limit else max_iterations,
         jobs=jobs or 0,
+        options=tuple(typed_options(without=("session", "reset"))),
+        agent=command,
     )
+    if commit_mine:
+        asyncio.run(run_files.IterationCommits(asked.project, os.environ).begin(mine=True))
     if not acp and not _program_exists(command[0], asked.project):
         raise BadInputError(f"there is no program {command[0]!r} on PATH. Example: -- claude -p")
     wish = RunOptions(
         asked=asked,
         command=command,
-        spec="\n\n".join(filter(None, (prompt, read_text(Path(spec)) if spec else ""))),
-        template=load_template(template, folders),
+        spec="\n\n".join(filter(None, (prompt, run_files.read_text(Path(spec)) if spec else ""))),
+        template=run_files.load_template(template, folders),
         leave=leave if acp else "",
-        extra=extra,
-        commit=commit,
-        reset=reset,
-        worktrees=asyncio.run(_find_worktrees(asked)) if jobs else None,
+        max_tokens=max_tokens,
+        **wishes,
+        worktrees=asyncio.run(find_session_worktrees(asked.project, asked.session)) if jobs else None,
     )
     greet_sidecar()
-    show = RunJsonLines() if as_json else RunTerminalView()
-    with hold_run_lock(folders.run, asked.session), closing(show):
+    show = NotifyingView(asked.project, json_lines=as_json)
+    in_project = "" if jobs else asked.project
+    with run_files.hold_run_lock(folders.run, asked.session, project=in_project), closing(show):
         if wish.reset:
             _forget_session(asked.session)
         os.chdir(folders.run)  # the path of a socket has at most 108 bytes, so use it by its name
         code = asyncio.run(_run_to_end(wish, folders, show))
+        done = read_report(build_platform(folders.state), asked.session)
+        tell_report(done, report, None if as_json else show.tell)
         sys.exit(accepted_code(code, accept_judged=accept_judged))
 
 
-def _goal_terms(goal: str, checks: tuple[str, ...], minutes: int | None) -> GoalTerms:
+def _goal_terms(goal: str, checks: tuple[str, ...], minutes: int | None, tokens: int | None) -> GoalTerms:
     """Return the terms that the options name. Raises BadInputError where the condition holds options."""
     order = parse_order("goal", goal)
     written = order.goal or GoalTerms(condition="")
@@ -215,28 +227,25 @@ def _goal_terms(goal: str, checks: tuple[str, ...], minutes: int | None) -> Goal
         why = order.fault or "--check and the like inside --goal are no words of a condition"
         raise BadInputError(f"{why}: type them as options of run")
     checks = tuple(filter(None, map(str.strip, checks)))
-    return replace(written, checks=checks, max_seconds=minutes * 60 if minutes else None)
+    return replace(written, checks=checks, max_seconds=minutes * 60 if minutes else None, max_tokens=tokens)
 
 
-async def _run_to_end(wish: RunOptions, folders: Paths, show: RunView) -> int:
+async def _run_to_end(wish: RunOptions, folders: Paths, show: ProgressView) -> int:
     """Run the loop and return the exit code; an interrupted run has told the sidecar, and tells the user."""
-    crew = _build_crew(wish, folders, show)
+    crew = await _build_crew(wish, folders, show)
     run = AgentLoop(crew, wish.asked)
     async with _steered(run, crew, wish.asked.session, show):
         end = await work_until_signal(run.run())
     if end is not None:
         return end.exit_code
-    detail = f"go on with it: --session {wish.asked.session}"
-    show.tell(
-        RunFinished(
-            outcome=INTERRUPTED_OUTCOME, detail=detail, exit_code=INTERRUPTED_CODE, iterations=run.count
-        )
-    )
+    crew.tell(replace(run.interrupted(), exit_code=INTERRUPTED_CODE))
     return INTERRUPTED_CODE
 
 
 @asynccontextmanager
-async def _steered(run: AgentLoop, crew: RunParticipants, session: str, show: RunView) -> AsyncIterator[None]:
+async def _steered(
+    run: AgentLoop, crew: RunParticipants, session: str, show: ProgressView
+) -> AsyncIterator[None]:
     """Let a person at a terminal watch and steer the run while the block lasts."""
     if show.board is None:
         yield
@@ -269,7 +278,7 @@ async def _write_down(session: str, tool: str, text: str) -> None:
     call = ToolRequest(
         name=tool,
         arguments={"content": text, **kind},
-        session=f"{RUN_HOST}:{session}",
+        session=f"{runs.RUN_HOST}:{session}",
         project="",
         author=Author.USER,
     )
@@ -281,57 +290,70 @@ async def _write_down(session: str, tool: str, text: str) -> None:
         raise BadInputError(done.text)
 
 
-def _build_crew(wish: RunOptions, folders: Paths, show: RunView) -> RunParticipants:
+async def _build_crew(wish: RunOptions, folders: Paths, show: ProgressView) -> RunParticipants:
     environment, asked = dict(os.environ), wish.asked
     files = CommandLineFiles()
-    settings, _ = ConfigurationFile(environment, files).load()
-    mask = SecretForms().masker(environment)
+    platform = build_platform(folders.state, files)
+    settings, _ = platform.configuration.load()
+    prices, name = model_prices(settings), command_model(wish.command)
+    if wish.max_cents and not (wish.leave or tells_cost(wish.command, prices)):
+        raise BadInputError(f'a limit in cents is set, and no price of {name}: set [price."{name}"]')
+    mask = platform.secrets.masker(environment)
+    key = SessionKey(runs.RUN_HOST, asked.session)
+    tell = keep_told(platform, key, asked.project, show.tell)
+    budget = open_budget(platform, tell, max_tokens=wish.max_tokens, max_cents=wish.max_cents)
+    before = EventFilter(session=key, kinds=(event_kind(RunTold),))
+    for _, what in read_told(platform.log.newest(before, MOST_PAYMENTS)):
+        if isinstance(what, AgentEnded):
+            budget.count(what.tokens, what.cents)
     trust = TrustFile(folders.state, files)
     project_hooks, wrong = approved_run_hooks(asked.project, trust.approved)
     if wrong:
         show.tell(RunWarning(text=wrong))
+    commits = run_files.IterationCommits(asked.project, environment) if wish.commit else None
+    if commits and (own := await commits.begin()):
+        show.tell(RunWarning(text=f"never committed, because you changed it before: {', '.join(own)}"))
     return RunParticipants(
         overseer=SidecarOverseer(
             asked.session,
             asked.project,
-            {**environment, RUN_AGENT_VARIABLE: PurePath(wish.command[0]).name},
+            {**environment, runs.RUN_AGENT_VARIABLE: PurePath(wish.command[0]).name},
             greet_sidecar,
         ),
-        agent=_build_agent(wish, folders),
-        hooks=UserHooks((settings.run.hooks, project_hooks), environment, mask, settings.run.hook_seconds),
-        clock=SystemClock(),
+        agent=PatientAgent(_build_agent(wish, folders, prices), wish.command[0], budget.limits),
+        hooks=run_files.UserHooks(
+            (settings.run.hooks, project_hooks), environment, mask, settings.run.hook_seconds
+        ),
+        clock=platform.clock,
         word=partial(build_run_prompt, wish.template),
-        tell=show.tell,
+        tell=tell,
         hear=show.hear,
         mask=mask,
         environment={**environment, WORKER_MARKER: "1"},
         longest=settings.run.agent_seconds,
+        settings=settings,
+        budget=budget,
         spec=wish.spec,
         extra="\n\n".join(filter(None, (settings.run.extra, wish.extra))),
         subagents=subagent_tool(wish.command),
-        commit=partial(commit_iteration, asked.project, environment) if wish.commit else None,
+        commit=commits.commit if commits else None,
         worktrees=wish.worktrees,
     )
 
 
-async def _find_worktrees(asked: RunRequest) -> Worktrees:
-    folder = cache_folder() / "worktrees" / asked.session
-    furnish = partial(place_ignored_files, since=time.time())
-    return await find_worktrees(asked.project, dict(os.environ), asked.session, folder, furnish)
-
-
 def _forget_session(session: str) -> None:
     """Remove what is kept of a session. Raises SidecarError; one that is not known is forgotten already."""
-    if call_sidecar("run_status", RunStatusQuery(session=session), RunStatus).project:
-        call_sidecar("forget", ForgetRequest(session=f"{RUN_HOST}:{session}"), str)
+    if call_sidecar("run_status", runs.RunStatusQuery(session=session), runs.RunStatus).project:
+        call_sidecar("forget", ForgetRequest(session=f"{runs.RUN_HOST}:{session}"), str)
 
 
-def _build_agent(wish: RunOptions, folders: Paths) -> AgentRunner:
+def _build_agent(wish: RunOptions, folders: Paths, prices: dict[str, ModelPrice]) -> AgentRunner:
+    tools = _unprompted_tools()
     if wish.leave:
         from sidecar.hosts.acp import agent, link  # noqa: PLC0415 - plain commands need none of it
 
-        return agent.AcpAgent(wish.command, link.PermissionLevel(wish.leave), _unprompted_tools())
-    return CommandAgent(wish.command, folders.run / f"mcp-{wish.asked.session}.json", _unprompted_tools())
+        return agent.AcpAgent(wish.command, link.PermissionLevel(wish.leave), tools, prices)
+    return CommandAgent(wish.command, folders.run / f"mcp-{wish.asked.session}.json", tools, prices)
 
 
 def _unprompted_tools() -> tuple[str, ...]:

@@ -67,6 +67,8 @@ def _print_report(report: SessionReport) -> None:
         console.print(Text(task.text, style=task.style), soft_wrap=True)
     if report.off:
         console.print(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}", markup=False)
+    for line in report.limits:
+        console.print(f"Agents wait: {line}", markup=False, soft_wrap=True)
     console.print(spending_line(report.spending), markup=False)
     if report.story:
         console.print(_decisions_table(report.story))
@@ -104,13 +106,19 @@ def _one_line(text: str) -> str:
 
 def spending_line(today: Spending) -> str:
     """Return the cost of today, workers' apart; calls without a known price are counted separately."""
-    unpriced = f", {today.unpriced} of them without a known price" if today.unpriced else ""
-    calls = counted(today.calls, "call")
-    spent = f"today (UTC): {calls}, {today.tokens} tokens, {today.cents:.1f} cents{unpriced}"
-    workers = f"{today.worker_tokens} tokens, {today.worker_cents:.1f} cents"
-    if not today.worker_tokens:
+    spent = f"today (UTC): {cost_text(today.calls, today.tokens, today.cents, today.unpriced)}"
+    if not today.worker_calls:
         return f"Judging {spent}"
-    return f"Judging and headless agents {spent}; headless agents alone: {workers}"
+    if today.worker_calls == today.calls:
+        return f"Headless agents {spent}"
+    own = cost_text(today.worker_calls, today.worker_tokens, today.worker_cents)
+    return f"Judging and headless agents {spent}; headless agents alone: {own}"
+
+
+def cost_text(calls: int, tokens: int, cents: float, unpriced: int = 0) -> str:
+    """Say what calls of models cost."""
+    more = f", {unpriced} of them without a known price" if unpriced else ""
+    return f"{counted(calls, 'call')}, {tokens} tokens, {cents:.1f} cents{more}"
 
 
 def _decisions_table(story: tuple[RecordEntry, ...]) -> Table:

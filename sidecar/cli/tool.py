@@ -53,7 +53,8 @@ NO_VALUE: Final = ""
 def tool(name: str | None, session: str, project: str, json: str | None, *, listing: bool) -> None:
     """Call the tool NAME, as an agent does over MCP.
 
-    What it says is printed in words, or with --json as data. Exit codes: 0 done, 1 refused, 2 wrong usage.
+    What it says is printed in words, or with --json as data. Exit codes: 0 done, 1 refused or not done,
+    2 wrong usage.
     """
     if listing:
         if name or session or project or json:
@@ -70,6 +71,7 @@ def tool(name: str | None, session: str, project: str, json: str | None, *, list
         echo(done.text, err=True)
         sys.exit(1)
     echo(done.text) if json is None else echo_json_text(msgspec.json.format(bytes(done.data)).decode())
+    sys.exit(int(done.failed))
 
 
 def _build_call(name: str, arguments: dict[str, Any], session: str, project: str) -> ToolRequest:
@@ -173,14 +175,6 @@ def _switch_toolset(name: str, *, on: bool) -> None:
     except UnusableError as error:
         raise click.ClickException(f"{place}: {error}") from error
     CommandLineFiles().vouch(place)
-    _notify_sidecar()
+    with suppress(SidecarError):  # a running sidecar notifies its clients; none is started for that
+        SidecarClient(user_paths(), starts=False).call("toolsets", None, Raw)
     echo(f"The toolset {name} is {'on' if on else 'off'} ({place}).")
-
-
-def _notify_sidecar() -> None:
-    """Let a running sidecar notify its clients; none is started for that."""
-    client = SidecarClient(user_paths())
-    hello = client.greet()
-    if hello is not None and not hello.leaving:
-        with suppress(SidecarError):
-            client.call("toolsets", None, Raw)

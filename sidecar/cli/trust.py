@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 import click
-from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.cli.gates import GateServices, build_gate_services, select_gates
@@ -69,27 +68,14 @@ def _load_catalog(doors: GateServices, folder: str) -> AvailableGates:
     return asyncio.run(doors.catalog.list(folder, os.environ))
 
 
-class ApprovalLine(Struct, frozen=True, kw_only=True):
-    """One gate in JSON."""
-
-    id: str
-    approval: str
-    command: str
-    folder: str
-    behind: str
-    why: str
-
-
 def _print_approvals(doors: GateServices, folder: str, *, as_json: bool) -> None:
     catalog, approvals = _load_catalog(doors, folder), doors.trust.approvals(folder)
     if as_json:
         fields = ("id", "command", "folder", "behind", "why")
         echo_json(
             [
-                ApprovalLine(
-                    approval=_approval_status(gate, approvals.get(gate.id)),
-                    **{name: escape_unencodable(getattr(gate, name)) for name in fields},
-                )
+                {name: escape_unencodable(getattr(gate, name)) for name in fields}
+                | {"approval": _approval_status(gate, approvals.get(gate.id))}
                 for gate in catalog.approvable
             ]
         )
@@ -110,7 +96,7 @@ def _approve_gates(doors: GateServices, folder: str, only: tuple[str, ...], *, y
     if not new:
         echo("There is nothing to approve.")
         return 0
-    if not yes and not _confirm(f"Approve {len(new)} of them for {escape_unprintable(folder)}?"):
+    if not yes and not confirm_at_terminal(f"Approve {len(new)} of them for {escape_unprintable(folder)}?"):
         echo("Nothing was approved.")
         return DECLINED
     doors.trust.approve(folder, new)
@@ -118,7 +104,7 @@ def _approve_gates(doors: GateServices, folder: str, only: tuple[str, ...], *, y
     return 0
 
 
-def _confirm(question: str) -> bool:
+def confirm_at_terminal(question: str) -> bool:
     """Ask the person at the terminal. Raises UsageError where there is none."""
     if not sys.stdin.isatty():
         raise click.UsageError("there is no terminal to ask on. Look at what is shown, then add --yes")
@@ -215,7 +201,7 @@ def _accept_held(asked: HeldEditsRequest, held: tuple[HeldEdit, ...], *, yes: bo
     for edit in held:
         for line in held_edit_lines(edit):
             echo(line)
-    if not yes and not _confirm("Let this count?"):
+    if not yes and not confirm_at_terminal("Let this count?"):
         echo("Nothing was accepted; it is held as before.")
         sys.exit(DECLINED)
     shown = tuple(edit.digest for edit in held)

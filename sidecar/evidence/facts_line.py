@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from sidecar.evidence.claims.check_runs import ObservedCheckRun, find_check_runs
+from sidecar.evidence.claims.check_runs import find_check_runs
 from sidecar.evidence.claims.turn_effects import edit_places
 from sidecar.evidence.claims.worked import STANDARD_CHECK_KINDS
 from sidecar.evidence.commands.kinds import command
@@ -55,23 +54,14 @@ def _git(state: ProjectState) -> str:
 def _checks(turn: Turn, runs: tuple[GateRun, ...]) -> str:
     """Say how the last check ended: the last that Supervisor ran at this stop, else the agent's own."""
     if runs:
-        return (
-            f"checks: {runs[-1].gate.command.split(chr(10))[0][:30]} {runs[-1].outcome} (run by Supervisor)"
-        )
-    last = max(_own_runs(turn), key=lambda run: run.at, default=None)
+        line = runs[-1].gate.command.partition("\n")[0][:30]
+        return f"checks: {line} {runs[-1].outcome} (run by Supervisor)"
+    own = (run for kind in STANDARD_CHECK_KINDS for run in find_check_runs(turn, kind))
+    last = max(own, key=lambda run: run.at, default=None)
     if last is None:
         return "checks: none ran"
     old = any(place > last.at for place in edit_places(turn))
     code = "?" if last.call.exit_code is None else last.call.exit_code
-    return f"checks: {_short_name(last)} exit {code}" + (", before the last change" if old else "")
-
-
-def _own_runs(turn: Turn) -> Iterator[ObservedCheckRun]:
-    for kind in STANDARD_CHECK_KINDS:
-        yield from find_check_runs(turn, kind)
-
-
-def _short_name(run: ObservedCheckRun) -> str:
-    """Return the program, with its subcommand where it has one: `npm test`."""
-    program, *words = command(run.run)
-    return " ".join((program, *(word for word in words[:1] if word.isalpha())))
+    program, *words = command(last.run)
+    name = " ".join((program, *(word for word in words[:1] if word.isalpha())))  # `npm test`
+    return f"checks: {name} exit {code}" + (", before the last change" if old else "")

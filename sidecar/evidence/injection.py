@@ -23,6 +23,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.evidence.message import QUOTED
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.evidence import Evidence, EvidenceStrength, FileDiff, Source
 from sidecar.kernel.gate import GateRun
@@ -36,11 +37,7 @@ FOUND_LIMIT: Final = 10
 READABLE: Final = 0.9
 """The share of a decoded run's characters that must be printable for it to be text."""
 
-QUOTED: Final = re.compile(
-    r"```.{0,20000}?(?:```|\Z)|`[^`\n]{1,2000}`|\"[^\"\n]{1,2000}\"|\u201c[^\u201d\n]{1,2000}\u201d"
-    r"|(?m:^[ \t]*[>|].*$)",
-    re.DOTALL,
-)
+SHOWN: Final = re.compile(rf"{QUOTED.pattern}|^[ \t]*\|[^\n]*", QUOTED.flags)
 """What a message only shows: code, quotations and tables."""
 TERMINAL_ESCAPE: Final = re.compile(
     r"\x1b(?:\[[0-?]{0,40}[ -/]{0,8}[@-~]|[\]PX^_]|[ -/]{0,4}[0-~])|[\x00-\x08\x0e-\x1f\x7f]"
@@ -105,7 +102,6 @@ def find_injections(
     ordered = sorted(found.items(), key=lambda one: _rank(one[1][1]), reverse=True)
     for where, (hit, place) in ordered[:FOUND_LIMIT]:
         yield Evidence(
-            id="",
             source=Source.STEERING,
             fact=f"text addressed to the judge was found in {where}: {hit}",
             bad=True,
@@ -157,7 +153,7 @@ def _rank(place: Place) -> tuple[bool, bool]:
 def _places(
     turn: Turn, calls: Iterable[ToolCall], runs: Iterable[GateRun], project_state: ProjectState
 ) -> Iterator[Place]:
-    yield Place("the last message", QUOTED.sub(" ", turn.last_message), said=True)
+    yield Place("the last message", SHOWN.sub(" ", turn.last_message), said=True)
     yield Place("the last message", turn.last_message)
     for call in calls:
         yield from _places_of_call(call)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.claims.ledger import build_claim_ledger
-from sidecar.evidence.gates.policy import new_gate_failures, proven_gate_kinds
+from sidecar.evidence.gates.policy import mended_gate_failures, new_gate_failures, proven_gate_kinds
 from sidecar.evidence.injection import find_injections
 from sidecar.evidence.own_calls import WeighedCall, select_calls_to_show, weigh_calls
 from sidecar.evidence.proof.policy import describe_finding
@@ -36,6 +36,8 @@ EVIDENCE_FAILURES_LIMIT = 10
 """Earlier calls that become evidence because they failed and no later call repaired the failure."""
 EVIDENCE_CHANGES_LIMIT = 40
 """Changes to the checks that become evidence one by one; more are only counted."""
+EVIDENCE_MENDED_LIMIT = 5
+"""Tests which the run of a gate names: that fail no more, and that fail on the old code."""
 EVIDENCE_TASK_IDS_LIMIT = 20
 """Open journal tasks without text that are listed by ID."""
 
@@ -55,11 +57,8 @@ def gather_evidence(
     Facts are in that order. `before` is the state of the gates when the goal was set.
     """
     runs, before = tuple(runs), tuple(before)
-    calls = tuple(
-        select_calls_to_show(
-            weigh_calls(turn, runs, project_state), EVIDENCE_CALLS_LIMIT, EVIDENCE_FAILURES_LIMIT
-        )
-    )
+    weighed = weigh_calls(turn, runs, project_state)
+    calls = tuple(select_calls_to_show(weighed, EVIDENCE_CALLS_LIMIT, EVIDENCE_FAILURES_LIMIT))
     facts = _number_facts(
         [
             *(_gate_run_fact(run, project_state.tree, before) for run in runs),
@@ -82,13 +81,13 @@ def _number_facts(facts: Iterable[Evidence]) -> tuple[Evidence, ...]:
 def _gate_run_fact(run: GateRun, tree: str, before: tuple[GateBaseline, ...]) -> Evidence:
     required = run.gate.required
     news = () if required else new_gate_failures(run, before)
-    vain = not required and run.outcome is not Outcome.PASSED and not news
+    mended = () if required else mended_gate_failures(run, before)
+    vain = not required and run.outcome is not Outcome.PASSED and not (news or mended or run.noticed)
     place = "" if required else ", which only advises"
     return Evidence(
-        id="",
         source=Source.GATE,
         fact=f"Supervisor ran {run.gate.named}{place}: {_describe_gate_outcome(run)}"
-        f"{_describe_run_caveats(run, news)}",
+        f"{_describe_run_caveats(run, news, mended)}",
         detail="\n".join(news or run.failures)
         or ("" if run.outcome is Outcome.PASSED else run.output[-2000:]),
         call=run.gate.id,
@@ -112,12 +111,14 @@ def _describe_gate_outcome(run: GateRun) -> str:
         (f"{run.skipped} skipped", bool(run.skipped)),
         (f"coverage {run.percent:.1f} %" if run.percent is not None else "", run.percent is not None),
         (f"with {run.environment}", bool(run.environment)),
+        (f"after {run.waited:.0f} s of waiting for other checks", run.waited >= 1),
     )
     return ", ".join((said, *(text for text, holds in counts if holds)))
 
 
-def _describe_run_caveats(run: GateRun, news: tuple[str, ...] | None) -> str:
+def _describe_run_caveats(run: GateRun, news: tuple[str, ...] | None, mended: tuple[str, ...]) -> str:
     """Describe what limits the meaning of a gate run."""
+    noticed = run.noticed[:EVIDENCE_MENDED_LIMIT]
     marks = (
         ("; flaky: it failed first on these very files and passed when it was run again", run.flaky),
         (f"; {run.reason or 'files changed while it ran'}", run.moved),
@@ -127,6 +128,8 @@ def _describe_run_caveats(run: GateRun, news: tuple[str, ...] | None) -> str:
             "; nothing of it is new since the goal was set",
             news == () and run.outcome is Outcome.FAILED and not run.gate.required,
         ),
+        (f"; failed then, and fails no more: {', '.join(mended[:EVIDENCE_MENDED_LIMIT])}", bool(mended)),
+        (f"; passes, and fails on the code of then: {', '.join(noticed)}", bool(noticed)),
     )
     return "".join(text for text, holds in marks if holds)
 
@@ -135,18 +138,17 @@ def _check_change_facts(project_state: ProjectState) -> Iterator[Evidence]:
     if project_state.unseen:
         why = project_state.unseen
         said = f"whether the checks themselves were changed could not be seen whole: {why}"
-        yield Evidence(id="", source=Source.CHANGE, fact=said, tree=project_state.tree)
+        yield Evidence(source=Source.CHANGE, fact=said, tree=project_state.tree)
     for finding in project_state.findings[:EVIDENCE_CHANGES_LIMIT]:
         bad = finding.weight is FindingSeverity.GRAVE
         said = describe_finding(finding)
-        yield Evidence(id="", source=Source.CHANGE, fact=said, tree=project_state.tree, bad=bad)
+        yield Evidence(source=Source.CHANGE, fact=said, tree=project_state.tree, bad=bad)
     for part in project_state.untouched:
         said = f"the goal names {part}, and no changed line, name or file has it"
-        yield Evidence(id="", source=Source.CHANGE, fact=said, tree=project_state.tree, bad=True)
+        yield Evidence(source=Source.CHANGE, fact=said, tree=project_state.tree, bad=True)
     if (more := len(project_state.findings) - EVIDENCE_CHANGES_LIMIT) > 0:
-        yield Evidence(
-            id="", source=Source.CHANGE, fact=f"{more} more changes to the checks", tree=project_state.tree
-        )
+        said = f"{more} more changes to the checks"
+        yield Evidence(source=Source.CHANGE, fact=said, tree=project_state.tree)
 
 
 def _repository_facts(repository: RepositoryState | None) -> Iterator[Evidence]:
@@ -161,7 +163,7 @@ def _repository_facts(repository: RepositoryState | None) -> Iterator[Evidence]:
         "" if repository.ahead is None else f"{repository.ahead} commits not pushed to {upstream}",
     )
     said = ", ".join(filter(None, parts))
-    yield Evidence(id="", source=Source.REPOSITORY, fact=said, worth=EvidenceStrength.FILES)
+    yield Evidence(source=Source.REPOSITORY, fact=said, worth=EvidenceStrength.FILES)
 
 
 def _claim_fact(claim: Claim) -> Evidence:
@@ -169,7 +171,6 @@ def _claim_fact(claim: Claim) -> Evidence:
     cited = f" ({', '.join(claim.evidence)})" if claim.evidence else ""
     said = claim.text[:200]
     return Evidence(
-        id="",
         source=Source.CLAIM,
         fact=f"the agent says \u201c{said}\u201d: {claim.status}, {claim.because}{cited}",
         stale=claim.stale,
@@ -179,18 +180,14 @@ def _claim_fact(claim: Claim) -> Evidence:
 
 def _tool_call_fact(weighed: WeighedCall) -> Evidence:
     call = weighed.call
-    what = (
-        f"the agent ran `{call.command[:300]}`"
-        if call.doing is ToolAction.RUN
-        else f"the agent edited {', '.join(call.paths[:5]) or 'a file'}"
-    )
+    ran, files = call.doing is ToolAction.RUN, ", ".join(call.paths[:5]) or "a file"
+    what = f"the agent ran `{call.command[:300]}`" if ran else f"the agent edited {files}"
     code = "" if call.exit_code is None else f", exit code {call.exit_code}"
     since = "; made good for by a later call" if weighed.repaired else ""
     return Evidence(
-        id="",
         source=Source.TOOL,
         fact=f"{what}: {call.outcome}{code}{since}",
-        detail=call.output[-600:] if call.doing is ToolAction.RUN else "",
+        detail=call.output[-600:] if ran else "",
         call=call.id,
         stale=weighed.stale,
         bad=weighed.bad,
@@ -202,7 +199,7 @@ def _todo_facts(turn: Turn) -> Iterator[Evidence]:
     told = [task for task in turn.planned if task.text]
     lines = [f"open on the agent's own list: {text[:300]}" for text in turn.open_todos[:10]]
     lines += [
-        f"open in the agent's journal: {task.id} ({task.status}): {_one_clean_line(task.text)}"
+        f"open in the agent's journal: {task.id} ({task.status}): {clean_line(task.text, 300)}"
         for task in told
     ]
     if more := [task.id for task in turn.planned if not task.text]:
@@ -211,13 +208,9 @@ def _todo_facts(turn: Turn) -> Iterator[Evidence]:
         )
         lines.append(f"{len(more)} more open in the agent's journal: {named}")
     lines += [
-        f"the agent noted in its journal that it is stuck: {_one_clean_line(text)}" for text in turn.stuck
+        f"the agent noted in its journal that it is stuck: {clean_line(text, 300)}" for text in turn.stuck
     ]
-    yield from (Evidence(id="", source=Source.TODO, fact=said, bad=True) for said in lines)
+    yield from (Evidence(source=Source.TODO, fact=said, bad=True) for said in lines)
     if turn.complete:
         said = "the agent says in its journal that the session is complete: that shows nothing by itself"
-        yield Evidence(id="", source=Source.CLAIM, fact=said)
-
-
-def _one_clean_line(text: str) -> str:
-    return clean_line(text, 300)
+        yield Evidence(source=Source.CLAIM, fact=said)

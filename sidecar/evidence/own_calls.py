@@ -118,11 +118,8 @@ def _weigh_run(at: int, call: ToolCall, seen: _TurnContext) -> WeighedCall:
         return WeighedCall(at, call, worth, stale=stale)
     stale = any(edit[0] > at for edit in seen.edits)
     repaired = _is_repaired(at, call, seen)
-    worth = (
-        EvidenceStrength.CHECK
-        if DECISIVE_KINDS.intersection(kind for kind, _ in failed)
-        else EvidenceStrength.WORK
-    )
+    decisive = DECISIVE_KINDS.intersection(kind for kind, _ in failed)
+    worth = EvidenceStrength.CHECK if decisive else EvidenceStrength.WORK
     if repaired or is_read_only_call(call):
         return WeighedCall(at, call, stale=stale, repaired=repaired)
     return WeighedCall(at, call, worth, stale=stale, bad=seen.turn.current)
@@ -136,9 +133,8 @@ def _strongest_evidence(at: int, call: ToolCall, seen: _TurnContext) -> tuple[Ev
         found.append((command_evidence_strength(run, call, seen.known), (at, number)))
     for kind, each in seen.checks.get(at, ()):
         if each.shown in (CheckRunOutcome.PASSED, CheckRunOutcome.PART):
-            found.append(
-                (EvidenceStrength.CHECK if kind in DECISIVE_KINDS else EvidenceStrength.WORK, each.at)
-            )
+            worth = EvidenceStrength.CHECK if kind in DECISIVE_KINDS else EvidenceStrength.WORK
+            found.append((worth, each.at))
     return max(found, key=lambda one: (STRENGTH_RANK[one[0]], one[1]))
 
 

@@ -56,7 +56,8 @@ class CopyVersion(StrEnum):
 class ProjectCopy(Struct, frozen=True, kw_only=True):
     """A copy of a project. `project` is its folder, `environment` the one for commands in it.
 
-    `checks` are the changed files that a mixed copy took from the other version than the code. `content` is
+    `checks` are the changed files that a mixed copy took from the other version than the code, and `absent`
+    those that are not there in it. `content` is
     the same for two copies of the same files, "" where nobody can tell; of a project's files it is their
     digest. `unseen` says why there is no copy, else "".
     """
@@ -64,6 +65,7 @@ class ProjectCopy(Struct, frozen=True, kw_only=True):
     project: str = ""
     environment: Environment = {}
     checks: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     content: str = ""
     unseen: str = ""
 
@@ -262,6 +264,9 @@ class OldChecks(Protocol):
         `wanted`: what else they are to show. All together take at most `seconds`. Never raises;
         cancelling kills running commands.
         """
+
+    async def run_base(self, at: GateContext, runs: Sequence[GateRun], seconds: float) -> tuple[GateRun, ...]:
+        """Run these gates as all files were at the baseline; one that could not be run there is left out."""
 
     async def try_to_fail(
         self, at: GateContext, runs: Sequence[GateRun], seconds: float

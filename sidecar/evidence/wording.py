@@ -60,8 +60,7 @@ class OtherWording(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 @cache
 def english() -> EnglishWording:
     """Load the English wording."""
-    wording: EnglishWording = load_data(f"wording/{ENGLISH}", EnglishWording)
-    return wording
+    return load_data(f"wording/{ENGLISH}", EnglishWording)
 
 
 @cache

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import pairwise
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,10 +21,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.hosts.limits import explain_failure
 from sidecar.hosts.ports import AgentResult
+from sidecar.hosts.shared import try_decode
 from sidecar.hosts.streams import AnyStream
 from sidecar.kernel.decoding import read_json
 from sidecar.kernel.runs import MCP_SERVER_NAME
+from sidecar.kernel.settings import NO_PRICES, Prices, TokenUsage, answer_price_cents, priced_cents
 from sidecar.kernel.text import last_characters, one_printable_line, strip_control_codes
 from sidecar.platform import processes
 from sidecar.platform.confine import confined
@@ -131,6 +135,9 @@ def _equip_opencode(given: AgentInvocation, access: McpAccess) -> AgentInvocatio
     return replace(given, environment={**given.environment, name: told})
 
 
+MODEL_OPTIONS: Final = frozenset(("-m", "--model"))
+SPENT_S: Final = 30.0
+"""Seconds that a program has to say what a session took."""
 REPORTS: Final = {
     "claude": (("-p", "--print"), ("--output-format", "stream-json", "--verbose")),
     "opencode": (("run",), ("--format", "json")),
@@ -148,6 +155,44 @@ def ask_for_reports(command: tuple[str, ...]) -> tuple[str, ...]:
     if not at or any(word.startswith(report[0]) for word in command):
         return command
     return (*command[: at + 1], *report, *command[at + 1 :])
+
+
+def reports_work(command: tuple[str, ...]) -> bool:
+    """Return whether a command starts a host that says what it spent."""
+    return PurePath(command[0]).name in REPORTS and ask_for_reports(command) == command
+
+
+def command_model(command: Sequence[str]) -> str:
+    """Return the model that a command names, else the program's name."""
+    words = [part for word in command[1:] for part in word.split("=", 1)]
+    named = (model for option, model in pairwise(words) if option in MODEL_OPTIONS)
+    return next(named, PurePath(command[0]).name)
+
+
+def tells_cost(command: tuple[str, ...], prices: Prices) -> bool:
+    """Whether a run of a command shows what it cost: its program tells, or the settings price its model."""
+    priced = answer_price_cents(command_model(command), TokenUsage(), prices) is not None
+    return priced or PurePath(command[0]).name in REPORTS
+
+
+class SessionSpent(TokenUsage, frozen=True):
+    """What all of a session took, as its program keeps it."""
+
+    cents: float | None = None
+    model: str | None = None
+
+
+async def ask_spent(command: Sequence[str], session: str, task: AgentTask) -> SessionSpent | None:
+    """Ask a program what a session of its own took; None where it cannot say."""
+    asked = _known().spent.get(PurePath(command[0]).name)
+    if not asked or not session.replace("_", "").isalnum():
+        return None
+    words = (command[0], *(_fill_placeholders(word, {"{session}": session}) for word in asked))
+    ended = await processes.run_process(
+        words, cwd=task.project, environment=task.environment, seconds=SPENT_S, separate=True
+    )
+    rows = try_decode(ended.output, tuple[SessionSpent])
+    return rows[0] if rows else None
 
 
 # --- Running the program ------------------------------------------------------------------------------------
@@ -188,11 +233,15 @@ async def run_invocation(
 class CommandAgent:
     """Implements ports.AgentRunner for a command."""
 
-    def __init__(self, command: Sequence[str], config: Path, tools: Sequence[str] = ()) -> None:
+    def __init__(
+        self, command: Sequence[str], config: Path, tools: Sequence[str] = (), prices: Prices = NO_PRICES
+    ) -> None:
         """`command`: a program and its arguments. `config`: path of the file with the tools' address.
 
         Each run adds its number to the file's name. `tools`: names of our tools that need no permission.
+        `prices`: the user's, by model.
         """
+        self._prices = prices
         self._command = ask_for_reports(tuple(command))
         self._config = config
         self._tools = tuple(tools)
@@ -225,14 +274,17 @@ class CommandAgent:
         trouble, unusable = find_agent_fault(ended.exit_code, said, complaint)
         if not trouble and not said.strip():  # it speaks on standard error
             said = last_characters(complaint, COMPLAINT_LIMIT).strip()
-        return AgentResult(
+        rest = AgentResult(
             said=last_characters(said, COMMAND_SAID_LIMIT),
             exit_code=ended.exit_code,
             trouble=ended.reason or trouble,
             unusable=unusable,
-            tokens=told.tokens,
-            cents=told.cents,
+            tokens=told.usage.tokens,
+            cents=priced_cents(command_model(self._command), told.usage, told.cents, self._prices),
         )
+        if not ended.exit_code:
+            return rest
+        return explain_failure(rest, self._command[0], told.limited, told.refused)
 
 
 @contextmanager
@@ -254,6 +306,7 @@ class RunPrograms(Struct, frozen=True, forbid_unknown_fields=True):
     errors: tuple[str, ...]
     usage: tuple[str, ...]
     subagents: dict[str, str]
+    spent: dict[str, tuple[str, ...]]
 
 
 def find_agent_fault(exit_code: int | None, said: str, complaint: str) -> tuple[str, bool]:

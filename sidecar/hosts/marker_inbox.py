@@ -12,6 +12,8 @@ Rules of this file:
 - Each stop is handled by its own task, which asks the sidecar over its socket, as a hook does. So a stop
   keeps an idle sidecar alive, a sidecar that makes room for another gives it time to finish, and a sidecar
   that ends leaves the stop in the folder.
+- A stop that was written before another one of its session that is judged, or was, is superseded. One that is
+  judged when a newer one is found is let go first: two requests may reach the sidecar in any order.
 - The folder is scanned at the start, after a change, and when another stop is done. A stop that is removed
   while it is judged is abandoned.
 - Whatever cannot be used is refused. A failure of the file system or the socket is logged, and the stop is
@@ -26,35 +28,22 @@ import logging
 import os
 import re
 import stat
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from sidecar.hosts.unrecorded import (
-    MarkerDecision,
-    StopFound,
-    StopMarker,
-    UnfinishedMarkerError,
-    parse_marker,
-)
+from sidecar.hosts import unrecorded
+from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.text import clean_text, truncate_middle_utf16
-from sidecar.platform.files import (
-    UnusableFileError,
-    ensure_folder,
-    read_whole,
-    remove_stale_temporaries,
-    write_whole,
-)
-
-if TYPE_CHECKING:
-    from sidecar.platform.ports import Clock
-
+from sidecar.platform import files
+from sidecar.platform.ports import Clock, remember_newest
 
 STOP_SUFFIX: Final = ".stop.json"
 DECISION_SUFFIX: Final = ".decision.json"
@@ -74,10 +63,15 @@ RETRY_S: Final = 60.0
 """Seconds until a stop is tried again after a failure; judging it again may cost something."""
 WHY_LIMIT: Final = 500
 """UTF-16 code units of the reason for a refusal, which may quote the marker."""
+ANSWER_S: Final = 1.0
+"""Seconds that an inbox which closes gives the answers that the sidecar has sent already."""
 AT_ONCE: Final = 20
 """Stops handled at the same time; the others wait in the folder."""
+SESSIONS_KEPT: Final = 1_000
+"""Sessions whose newest stop is remembered."""
+SUPERSEDED: Final = unrecorded.MarkerDecision(decision="rest", reason=RestReason.SUPERSEDED)
 
-JudgeStopMarker = Callable[[StopFound], Awaitable[bytes]]
+JudgeStopMarker = Callable[[unrecorded.StopFound], Awaitable[bytes]]
 """Has a stop judged: returns a MarkerDecision in JSON.
 
 Raises BadInputError, and OSError if the sidecar does not answer.
@@ -109,12 +103,12 @@ class MarkerFolder:
         with suppress(FileNotFoundError):
             found = self.path.lstat()
             if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-                raise UnusableFileError("it is a symbolic link, no folder, or another user's")
-        ensure_folder(self.path)
+                raise files.UnusableFileError("it is a symbolic link, no folder, or another user's")
+        files.ensure_folder(self.path)
 
     def tidy(self, now: float) -> None:
         """Remove leftovers of dead writers, and decisions older than a week at `now`."""
-        remove_stale_temporaries(self.path)
+        files.remove_stale_temporaries(self.path)
         for path in self.path.iterdir():
             if (
                 path.name.endswith((DECISION_SUFFIX, CONTINUE_SUFFIX))
@@ -133,12 +127,12 @@ class MarkerFolder:
     def read(self, name: str) -> FoundMarker:
         """Read the marker of that name. Raises UnusableFileError."""
         if not MARKER_NAME.fullmatch(name.removesuffix(STOP_SUFFIX)):
-            raise UnusableFileError(
+            raise files.UnusableFileError(
                 "its name may have 1 to 100 letters, digits, '.', '_' and '-' before .stop.json"
             )
-        raw, found = read_whole(self.path / name, MARKER_LIMIT), (self.path / name).lstat()
+        raw, found = files.read_whole(self.path / name, MARKER_LIMIT), (self.path / name).lstat()
         if found.st_uid != os.geteuid() or found.st_nlink != 1:
-            raise UnusableFileError(
+            raise files.UnusableFileError(
                 f"it must be yours (id {os.geteuid()}, not {found.st_uid}) and have one name, no further link"
             )
         return FoundMarker(raw, _marker_ident(name, found), found.st_mtime)
@@ -148,18 +142,18 @@ class MarkerFolder:
         for suffix in (DECISION_SUFFIX, CONTINUE_SUFFIX, REFUSED_SUFFIX):
             self._beside(name, suffix).unlink(missing_ok=True)
 
-    def decide(self, name: str, ident: str, decision: MarkerDecision) -> None:
+    def decide(self, name: str, ident: str, decision: unrecorded.MarkerDecision) -> None:
         """Write the decision, and remove the stop if its file still has this FoundMarker.id."""
         if decision.say:
-            write_whole(self._beside(name, CONTINUE_SUFFIX), decision.say.encode())
-        write_whole(self._beside(name, DECISION_SUFFIX), msgspec.json.encode(decision) + b"\n")
+            files.write_whole(self._beside(name, CONTINUE_SUFFIX), decision.say.encode())
+        files.write_whole(self._beside(name, DECISION_SUFFIX), msgspec.json.encode(decision) + b"\n")
         if _marker_ident(name, (self.path / name).lstat()) == ident:
             (self.path / name).unlink()
 
     def refuse(self, name: str, why: str) -> None:
         """Write the reason beside the refused file, which keeps its content under another name."""
         said = f"{' '.join(why.split())}\n".encode("utf-8", "replace")
-        write_whole(self._beside(name, REFUSED_SUFFIX), said)
+        files.write_whole(self._beside(name, REFUSED_SUFFIX), said)
         (self.path / name).rename(self._beside(name, ASIDE_SUFFIX))
 
     def _beside(self, name: str, suffix: str) -> Path:
@@ -192,13 +186,14 @@ class MarkerInbox:
         self._folder, self._ask, self._clock, self._told = folder, ask, clock, told
         self._stirred = asyncio.Event()
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._asking: set[str] = set()
+        self._asking: dict[str, str] = {}
+        self._newest: OrderedDict[str, float] = OrderedDict()
 
     def open(self) -> Path:
         """Create the folder, start watching it, and return its path. Raises BadInputError."""
         try:
             self._folder.prepare()
-        except (OSError, UnusableFileError) as error:
+        except (OSError, files.UnusableFileError) as error:
             raise BadInputError(f"the inbox {self._folder.path} cannot be used: {error}") from error
         self._stirred.set()
         return self._folder.path
@@ -213,7 +208,7 @@ class MarkerInbox:
         watch = FoldersWatch(lambda: loop.call_soon_threadsafe(self._stirred.set))
         watch.look_at([self._folder.path])
         try:
-            with suppress(OSError, UnusableFileError):  # the next look says why
+            with suppress(OSError, files.UnusableFileError):  # the next look says why
                 await asyncio.to_thread(self._folder.tidy, self._clock.now())
             while True:
                 self._stirred.clear()
@@ -228,7 +223,7 @@ class MarkerInbox:
         try:
             await asyncio.to_thread(self._folder.prepare)
             names = await asyncio.to_thread(self._folder.stops)
-        except (OSError, UnusableFileError) as error:
+        except (OSError, files.UnusableFileError) as error:
             log.warning("the inbox %s is not looked at: %s", self._folder.path, error)
             return
         for name in [name for name in self._asking if not self._folder.holds(name)]:
@@ -244,7 +239,9 @@ class MarkerInbox:
             await asyncio.wait(self._tasks.values())
 
     async def close(self) -> None:
-        """Shut down; undecided stops stay in the folder."""
+        """Shut down. A stop whose answer is on its way is decided first; the others stay in the folder."""
+        if asked := [self._tasks[name] for name in self._asking]:
+            await asyncio.wait(asked, timeout=ANSWER_S)
         for task in self._tasks.values():
             task.cancel()
         await self.settled()
@@ -257,7 +254,7 @@ class MarkerInbox:
         try:
             try:
                 self._told(await self._judge(name))
-            except (BadInputError, UnusableFileError) as error:
+            except (BadInputError, files.UnusableFileError) as error:
                 self._told(await self._refuse(name, error))
         except FileNotFoundError:
             log.info("a stop was taken away")
@@ -266,32 +263,47 @@ class MarkerInbox:
             await self._clock.pause(RETRY_S)
 
     async def _judge(self, name: str) -> InboxDecision:
-        ident, marker = await self._whole(name)
+        found, marker = await self._whole(name)
         if not await asyncio.to_thread(os.path.isdir, marker.project):
             raise BadInputError("the project is no folder of this machine")
         await asyncio.to_thread(self._folder.clear, name)
-        self._asking.add(name)
+        decision, written = SUPERSEDED, min(found.at, self._clock.now())
+        if written >= self._newest.get(marker.session, 0.0):
+            remember_newest(self._newest, marker.session, written, SESSIONS_KEPT)
+            decision = await self._decided(name, unrecorded.StopFound(found.id, marker))
+        writing = asyncio.create_task(asyncio.to_thread(self._folder.decide, name, found.id, decision))
         try:
-            decision = msgspec.json.decode(await self._ask(StopFound(ident, marker)), type=MarkerDecision)
-        finally:
-            self._asking.remove(name)
-        await asyncio.shield(asyncio.to_thread(self._folder.decide, name, ident, decision))
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await writing
+            raise
         reason = decision.note or decision.reason
         return InboxDecision(name=name, session=marker.session, decision=decision.decision, reason=reason)
 
-    async def _whole(self, name: str) -> tuple[str, StopMarker]:
-        """Return the marker's id and the marker; an incomplete one is read once more after a while."""
+    async def _decided(self, name: str, stop: unrecorded.StopFound) -> unrecorded.MarkerDecision:
+        older = [self._tasks[one] for one, its in self._asking.items() if its == stop.marker.session]
+        for task in older:
+            task.cancel()
+        self._asking[name] = stop.marker.session
+        try:
+            await asyncio.gather(*older, return_exceptions=True)
+            return msgspec.json.decode(await self._ask(stop), type=unrecorded.MarkerDecision)
+        finally:
+            del self._asking[name]
+
+    async def _whole(self, name: str) -> tuple[FoundMarker, unrecorded.StopMarker]:
+        """Return the marker as found and as parsed; an incomplete one is read once more after a while."""
         found = await asyncio.to_thread(self._folder.read, name)
         if found.at < self._clock.now() - STALE_S:
-            raise UnusableFileError(
+            raise files.UnusableFileError(
                 f"it was written more than {STALE_S / 60:.0f} minutes before it was found"
             )
         try:
-            return found.id, await asyncio.to_thread(parse_marker, found.raw)
-        except UnfinishedMarkerError:
+            return found, await asyncio.to_thread(unrecorded.parse_marker, found.raw)
+        except unrecorded.UnfinishedMarkerError:
             await self._clock.pause(GROWS_S)
         found = await asyncio.to_thread(self._folder.read, name)
-        return found.id, await asyncio.to_thread(parse_marker, found.raw)
+        return found, await asyncio.to_thread(unrecorded.parse_marker, found.raw)
 
     async def _refuse(self, name: str, error: Exception) -> InboxDecision:
         why = truncate_middle_utf16(clean_text(str(error)), WHY_LIMIT)

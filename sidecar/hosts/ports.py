@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 from msgspec import Meta, Raw, Struct
 
-from sidecar.hosts.shared import OPENCODE
+from sidecar.hosts.shared import CLIENT, OPENCODE
 from sidecar.hosts.unrecorded import HOST as MARKER
 from sidecar.kernel.effects import HostAnswer
 from sidecar.kernel.events import AgentStopped, AnyHostEvent, CommandTyped
+from sidecar.kernel.limits import ServiceLimit
 from sidecar.kernel.runs import RUN_HOST as RUN
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.kernel.turn import Turn
@@ -127,7 +128,9 @@ class AgentResult(Struct, frozen=True, kw_only=True):
     `said` is the end of the agent's message, at most 20,000 characters. `trouble` says in one line why the
     agent failed: it could not be started, took too long, was killed, ended with an error, or does not speak
     the protocol; "" if it ended well. `unusable`: another start would fail in the same way. `tokens` and
-    `cents` are what it says that it spent: 0 and None where it says nothing.
+    `cents` are what it says that it spent: 0 and None where it says nothing. `limit`: the model service that
+    it uses answers nothing for now, so that the agent could not do its work. `waited`: the seconds in which
+    it was not at work because of that.
     """
 
     said: str = ""
@@ -136,6 +139,8 @@ class AgentResult(Struct, frozen=True, kw_only=True):
     unusable: bool = False
     tokens: int = 0
     cents: float | None = None
+    limit: ServiceLimit | None = None
+    waited: float = 0.0
 
 
 class AgentRunner(Protocol):
@@ -152,10 +157,11 @@ class HostTranscripts:
         """Take one reader per kind of host; each call goes to that of the session's host.
 
         The sessions of markers and of `supervisor run` nobody records: what is known is what stops report.
+        Those of clients have no stops.
         """
         self._claude, self._opencode = claude, opencode
         self._others: dict[str, OpenCodeHistory | MarkerTurns]
-        self._others = {OPENCODE: opencode, MARKER: markers, RUN: markers}
+        self._others = {OPENCODE: opencode, MARKER: markers, RUN: markers, CLIENT: markers}
 
     async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
         """Read the turn that ends in `stop`; see hosts.ports.Transcripts."""

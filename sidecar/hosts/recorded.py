@@ -47,7 +47,7 @@ class RecordedSession(Struct, frozen=True, kw_only=True):
 
 
 class _Line(Struct, frozen=True):
-    timestamp: str = ""
+    timestamp: dt.datetime | None = None
     cwd: str = ""
 
 
@@ -90,9 +90,9 @@ def read_claude_transcript(path: Path, project: str = "") -> RecordedSession:
         head = file.read(HEAD_BYTES).splitlines()
     began, folder = 0.0, ""
     for raw in head:
-        line = try_decode(raw, _LINE)
+        line = try_decode(raw, _Line)
         if line is not None:
-            began = began or _seconds(line.timestamp)
+            began = began or (line.timestamp.timestamp() if line.timestamp else 0.0)
             folder = folder or line.cwd
     if not began:
         raise BadInputError(f"{path}: no transcript of Claude Code, as no line of it has a time")
@@ -153,13 +153,3 @@ async def newest_opencode_session(
     fit = [one for one in listed if one.id.startswith(session) and one.directory in ("", project)]
     newest = max(fit, key=lambda one: one.updated, default=None)
     return read_opencode_export(await said("export", newest.id)) if newest else None
-
-
-_LINE: Final = msgspec.json.Decoder(_Line)
-
-
-def _seconds(timestamp: str) -> float:
-    try:
-        return dt.datetime.fromisoformat(timestamp).timestamp()
-    except ValueError:
-        return 0.0

@@ -8,7 +8,7 @@ anything.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -24,16 +24,21 @@ from sidecar.kernel.text import (
     truncate_middle_utf16,
 )
 from sidecar.kernel.turn import Todo, ToolAction
+from sidecar.platform.data import json_decoder
 from sidecar.platform.files import read_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from sidecar.kernel.session import Environment, SessionKey
+
 T = TypeVar("T")
 
 
 OPENCODE: Final = "opencode"
+CLIENT: Final = "client"
+"""The host's name in sessions that a person opened for a client of our tools that is no host."""
 HOST_ALIASES: Final = {"claude": "claude-code"}
 """Other names that a person may type for a host."""
 WORKER_MARKER: Final = "SUPERVISOR_WORKER"
@@ -74,6 +79,16 @@ def read_opencode_steering(path: Path) -> str:
 
     listed = parse_jsonc_table(read_whole(path, SETTINGS_LIMIT, follow=True).decode()).get("plugin")
     return msgspec.json.encode(listed).decode() if listed else ""
+
+
+class EventFields(TypedDict):
+    """The fields that all events of a host have."""
+
+    key: SessionKey
+    project: str
+    environment: Environment
+    subagent: bool
+    ours: bool
 
 
 def checked_session_id(told: str) -> str:
@@ -119,12 +134,20 @@ NOTE_LIMIT: Final = 4000
 """UTF-16 code units of a line for the user."""
 
 
-def try_decode(raw: bytes | Raw, decoder: msgspec.json.Decoder[T]) -> T | None:
+def try_decode(raw: bytes | Raw, kind: type[T]) -> T | None:
     """Decode what a host wrote, replacing lone surrogates; None if it has another form."""
     try:
-        return decode_repaired(raw, decoder)
+        return decode_repaired(raw, json_decoder(kind))
     except UNREADABLE:
         return None
+
+
+def decode_each(raw: bytes | Raw, whole: type[tuple[T, ...]], one: type[T]) -> tuple[T | None, ...] | None:
+    """Decode a list in one pass, or item by item where one of them does not decode; None if it is no list."""
+    if (found := try_decode(raw, whole)) is not None:
+        return found
+    each = try_decode(raw, list[Raw])
+    return None if each is None else tuple(try_decode(item, one) for item in each)
 
 
 def decode_event(raw: bytes, decoder: msgspec.json.Decoder[T], host: str) -> T:

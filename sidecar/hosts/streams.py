@@ -10,16 +10,19 @@ Rules of this file:
 
 from __future__ import annotations
 
+import time
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
+from msgspec.structs import astuple
 
+from sidecar.hosts.limits import read_failure, told_limit
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.messages import describe_host_error
 from sidecar.hosts.shared import try_decode
 from sidecar.kernel.decoding import read_json
-from sidecar.kernel.settings import token_count_or_zero
+from sidecar.kernel.settings import TokenUsage, token_count_or_zero
 from sidecar.kernel.text import clean_line, last_characters, one_printable_line, strip_control_codes
 from sidecar.platform import processes
 from sidecar.platform.data import load_data
@@ -27,6 +30,7 @@ from sidecar.platform.data import load_data
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from sidecar.kernel.limits import ServiceLimit
     from sidecar.kernel.session import Environment
 
 
@@ -37,7 +41,6 @@ COST_LIMIT: Final = 1000.0
 NULL: Final = Raw(b"null")
 ENGINES: Final = frozenset(("bun", "deno", "node"))
 """Programs that may run a host's script: as CLAUDE_CODE_EXECPATH they are not the host itself."""
-LOGIN: Final = "Claude Code is not logged in: run `claude` and type /login"
 STATUSES: Final = {
     401: "the model service refused the credentials (401): run `claude` and type /login, or mend the API key",
     403: "the model service forbids the request (403)",
@@ -45,9 +48,9 @@ STATUSES: Final = {
     429: "the limit of the model service is reached (429)",
     529: "the model service is overloaded (529)",
 }
-SUBTYPES: Final = {
-    "error_max_structured_output_retries": "the model gave no answer in the asked form, in several tries",
-}
+SCHEMA_GIVEN_UP: Final = "error_max_structured_output_retries"
+"""How Claude Code ends if the model never fits the schema."""
+SUBTYPES: Final = {SCHEMA_GIVEN_UP: "the model gave no answer in the asked form, in several tries"}
 
 
 class ClaudeUsage(Struct, frozen=True):
@@ -55,16 +58,14 @@ class ClaudeUsage(Struct, frozen=True):
 
     input_tokens: int = 0
     cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
     output_tokens: int = 0
 
     @property
-    def tokens(self) -> int:
-        """Uncached input plus output."""
-        return (
-            token_count_or_zero(self.input_tokens)
-            + token_count_or_zero(self.cache_creation_input_tokens)
-            + token_count_or_zero(self.output_tokens)
-        )
+    def counted(self) -> TokenUsage:
+        """The tokens, without a number that is not believed."""
+        new, written, cached, output = map(token_count_or_zero, astuple(self))
+        return TokenUsage(input=new + written, cached=cached, output=output)
 
 
 class ClaudeResult(Struct, frozen=True):
@@ -108,11 +109,10 @@ def find_claude(environment: Environment, project: str) -> str:
 
 def explain_claude_failure(result: ClaudeResult) -> str:
     """Explain why the model did not answer, in words that help a person."""
-    said = one_printable_line(result.result or result.subtype)
-    if "/login" in said and result.api_error_status is None:
-        return LOGIN
+    said = one_printable_line(result.result or "")
     known = SUBTYPES.get(result.subtype) or STATUSES.get(result.api_error_status or 0)
-    return known or f"the model did not answer: {said}"
+    told = (known or "the model did not answer", said or ("" if known else result.subtype))
+    return ": ".join(filter(None, told))
 
 
 OUTPUT_LIMIT: Final = 20_000
@@ -121,14 +121,20 @@ LINE_LIMIT: Final = 4_194_304
 """Characters of one line; the rest of a longer one is dropped."""
 CALL_SHOWN: Final = 200
 """Characters of a tool call that a person is shown."""
-SCHEMA_GIVEN_UP: Final = "error_max_structured_output_retries"
-"""How Claude Code ends if the model never fits the schema."""
+
+
+class RefusalData(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which failures of a model service last until a person does something."""
+
+    statuses: tuple[int, ...]
+    errors: tuple[str, ...]
 
 
 class WorkerData(Struct, frozen=True, forbid_unknown_fields=True):
     """Contents of data/workers.toml."""
 
     permissions: dict[str, str]
+    refused: RefusalData
     claude: dict[str, tuple[str, ...]]
     writes: dict[str, str]
 
@@ -136,6 +142,12 @@ class WorkerData(Struct, frozen=True, forbid_unknown_fields=True):
 def worker_data() -> WorkerData:
     """Return what is known of agents' tools."""
     return load_data("workers", WorkerData)
+
+
+def is_refusal(status: int | None, error: object = "") -> bool:
+    """Whether no request is answered before a person does something; `error`: the host's name of it."""
+    refused = worker_data().refused
+    return status in refused.statuses or error in refused.errors
 
 
 class _Typed(Struct, frozen=True):
@@ -148,9 +160,11 @@ class AgentStream:
     """The output of one agent, line by line. This one knows no form: any program.
 
     `text` is the agent's last message. `answer` is what the host itself took for the answer, "" if it takes
-    none. `fault` says why the host failed; `unfit` why it gave the answer up. `written` are paths of files.
-    `calls` are the texts that tool calls were given, where they name the folder `watched`.
-    `tokens` and `cents` are as in WorkerRun.
+    none. `fault` says why the host failed, `refused` why every other request would be refused, too, and
+    `limited` that its service answers nothing for now; both count only where the program failed. `unfit` says
+    why it gave the answer up. `model` is the one that it says it ran on. `written` are paths of files.
+    `calls` are the texts that tool calls were given, where they name the folder `watched`. `cents` are as in
+    WorkerRun.
     """
 
     def __init__(self, hear: Callable[[str], None]) -> None:
@@ -159,12 +173,15 @@ class AgentStream:
         self.text = ""
         self.answer = ""
         self.fault = ""
+        self.refused = ""
+        self.limited: ServiceLimit | None = None
         self.unfit = ""
         self.output = ""
+        self.model = ""
         self.written: list[str] = []
         self.watched = ""
         self.calls: list[str] = []
-        self.tokens = 0
+        self.usage = TokenUsage()
         self.cents: float | None = None
 
     def feed(self, text: str) -> None:
@@ -179,6 +196,8 @@ class AgentStream:
         """Take what is left; `printed` and `complaint` are what was kept of both output streams."""
         self._end_line()
         self._finish(printed)
+        if not self.fault:
+            self.limited, self.refused = read_failure(f"{printed}\n{complaint}", time.time())
         self.output = last_characters("\n".join(filter(None, (self.output, complaint.strip()))), OUTPUT_LIMIT)
 
     def _end_line(self) -> None:
@@ -198,10 +217,11 @@ class AgentStream:
     def _finish(self, printed: str) -> None:
         whole = AnyStream(lambda _said: None)
         whole.feed(f"{printed}\n")
-        if whole.known is None:
+        if (known := whole.known) is None:
             self.text = printed
-        else:
-            self.text, self.tokens, self.cents = whole.known.text, whole.known.tokens, whole.known.cents
+            return
+        self.text, self.usage, self.cents, self.model = known.text, known.usage, known.cents, known.model
+        self.fault, self.refused, self.limited = known.fault, known.refused, known.limited
 
     def _note_write(self, tool: str, given: Mapping[str, object]) -> str:
         texts = (text for text in given.values() if isinstance(text, str))
@@ -233,12 +253,20 @@ class _Block(Struct, frozen=True):
 
 class _Message(Struct, frozen=True):
     id: str = ""
+    model: str = ""
     content: list[_Block] | str = ""
     usage: ClaudeUsage = ClaudeUsage()
 
 
+class _RateLimit(Struct, frozen=True):
+    status: str = ""
+    resets: float = field(name="resetsAt", default=0.0)
+
+
 class _ClaudeLine(ClaudeResult, frozen=True):
     message: _Message | None = None
+    error: Any = ""
+    rate_limit_info: _RateLimit = _RateLimit()
 
 
 class ClaudeStream(AgentStream):
@@ -247,7 +275,8 @@ class ClaudeStream(AgentStream):
     def __init__(self, hear: Callable[[str], None]) -> None:
         super().__init__(hear)
         self._writing: dict[str, str] = {}
-        self._spent: dict[str, int] = {}
+        self._spent: dict[str, TokenUsage] = {}
+        self._resets, self._refused = 0.0, False
 
     def _read(self, line: str) -> str:
         if (found := read_json(line, _ClaudeLine)) is None:
@@ -255,11 +284,15 @@ class ClaudeStream(AgentStream):
         if found.type == "result":
             self._end(found)
             return ""
+        if found.rate_limit_info.status == "rejected":
+            self._resets = found.rate_limit_info.resets
         if found.message is None:
             return ""
         if found.type == "assistant":
-            self._spent[found.message.id] = found.message.usage.tokens
-            self.tokens = sum(self._spent.values())
+            self._spent[found.message.id] = found.message.usage.counted
+            self.model = found.message.model
+            self.usage = sum(self._spent.values(), TokenUsage())
+            self._refused = is_refusal(None, found.error)
         blocks = found.message.content
         return "\n".join(filter(None, map(self._read_block, blocks))) if isinstance(blocks, list) else ""
 
@@ -276,7 +309,7 @@ class ClaudeStream(AgentStream):
         return ""
 
     def _end(self, result: ClaudeResult) -> None:
-        self.tokens, self.cents = result.usage.tokens, result.cents
+        self.usage, self.cents = result.usage.counted, result.cents
         self.text = result.result or self.text
         if bytes(result.structured_output) != bytes(NULL):
             self.answer = result.answer
@@ -284,6 +317,9 @@ class ClaudeStream(AgentStream):
             self.unfit = explain_claude_failure(result)
         elif result.is_error:
             self.fault = explain_claude_failure(result)
+            status = result.api_error_status
+            self.refused = self.fault if self._refused or is_refusal(status) else ""
+            self.limited = told_limit(status, self.fault, self._resets)
 
     def _finish(self, printed: str) -> None:
         """The lines said it all."""
@@ -309,6 +345,7 @@ class _OpenCodePart(Struct, frozen=True, rename={"message_id": "messageID"}):
 class _OpenCodeLine(Struct, frozen=True):
     type: str
     part: _OpenCodePart = _OpenCodePart()
+    timestamp: float = 0.0
     error: Raw = wire.NOTHING
 
 
@@ -333,12 +370,16 @@ class OpenCodeStream(AgentStream):
             self.written += [path] if path and part.state.status == "completed" else []
             return _describe_call(part.tool, part.state.input)
         if found.type == "step_finish":
-            self.tokens += part.tokens.total
+            self.usage += part.tokens.usage
             if 0 < part.cost <= wire.COST_LIMIT:
                 self.cents = (self.cents or 0.0) + 100 * part.cost
         if found.type == "error":
-            error = try_decode(found.error, wire.ERROR_DECODER) or wire.MessageError()
+            error = try_decode(found.error, wire.MessageError) or wire.MessageError()
             self.fault = describe_host_error(error) or "it reported an error"
+            data = wire.error_data(error)
+            self.refused = self.fault if is_refusal(data.status, error.name) else ""
+            until = data.retry_after and found.timestamp / 1000 + data.retry_after
+            self.limited = told_limit(data.status, self.fault, until)
             return self.fault
         return ""
 

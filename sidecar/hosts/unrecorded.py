@@ -9,26 +9,31 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import OrderedDict
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from sidecar.hosts.shared import WORKER_MARKER, checked_project_folder, checked_session_id
+from sidecar.kernel.decoding import UNREADABLE
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, Rest
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped, CommandTyped, PromptSubmitted, SessionEnded
 from sidecar.kernel.events import AnyHostEvent as Event
 from sidecar.kernel.orders import Order
-from sidecar.kernel.runs import RUN_HOST
+from sidecar.kernel.runs import RUN_HOST, StopDecision
 from sidecar.kernel.session import SessionKey, active_goal
 from sidecar.kernel.text import repair_json, strip_control_codes, truncate_middle, truncate_middle_utf16
 from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
+from sidecar.platform.ports import remember_newest
 
 if TYPE_CHECKING:
     from sidecar.kernel.session import Environment
     from sidecar.platform.ports import SessionStore
+
+T = TypeVar("T")
 
 
 # --- Format 1 of markers and decisions, described in docs/markers.md ----------------------------------------
@@ -65,20 +70,10 @@ class StopMarker(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ran: tuple[str, ...] = ()
 
 
-class MarkerDecision(Struct, frozen=True, kw_only=True):
-    """The decision about a stop.
-
-    `say` is the text for the agent and `continuation` its id; both are "" if the agent may rest. `reason` is
-    one word, `detail` says more, and `note` is one line or a few for the person.
-    """
+class MarkerDecision(StopDecision, frozen=True, kw_only=True):
+    """The decision about a stop, in the format of a file."""
 
     version: Literal[1] = VERSION
-    decision: Literal["continue", "rest"]
-    reason: str
-    detail: str = ""
-    note: str = ""
-    say: str = ""
-    continuation: str = ""
 
 
 def parse_marker(raw: bytes) -> StopMarker:
@@ -89,20 +84,16 @@ def parse_marker(raw: bytes) -> StopMarker:
         raise BadInputError(f"it is no marker of format {VERSION}: {error}") from error
     except msgspec.DecodeError as error:
         raise UnfinishedMarkerError(f"it is no whole JSON: {error}") from error
+    requests = (*marker.requests[:1], *marker.requests[1:][1 - REQUESTS_LIMIT :])
     return StopMarker(
         version=VERSION,
         session=checked_session_id(marker.session),
         project=checked_project_folder(marker.project),
         last_message=truncate_middle(strip_control_codes(marker.last_message), MESSAGE_LIMIT),
-        requests=_limit_requests(marker.requests),
+        requests=tuple(truncate_middle(strip_control_codes(each), REQUEST_LIMIT) for each in requests),
         edited=marker.edited[:1],
         ran=marker.ran[:1],
     )
-
-
-def _limit_requests(requests: tuple[str, ...]) -> tuple[str, ...]:
-    kept = (*requests[:1], *requests[1:][1 - REQUESTS_LIMIT :])
-    return tuple(truncate_middle(strip_control_codes(each), REQUEST_LIMIT) for each in kept)
 
 
 # --- The turn that a marker stands for ----------------------------------------------------------------------
@@ -129,14 +120,17 @@ UNSEEN_WORK: Final = ToolCall(id=HOST, tool=HOST, doing=ToolAction.DELEGATE, out
 class MarkerTranscript(Struct, frozen=True):
     """What a stop reported by a marker has instead of a transcript.
 
-    `id` identifies the marker's file as it was found: the same file found again is the same stop. `arrived`:
-    see Turn; no marker can show it, but a run of agents, whose stops use the same form, can.
+    `id` identifies the marker's file as it was found: the same file found again is the same stop. `arrived`,
+    `tokens` and `waited`: see Turn; no marker can show them, but a run of agents, whose stops use the same
+    form, can.
     """
 
     id: str
     requests: tuple[str, ...] = ()
     claims_work: bool = False
     arrived: tuple[str, ...] = ()
+    tokens: int = 0
+    waited: float = 0.0
 
 
 class _Seen(Struct, frozen=True):
@@ -160,7 +154,7 @@ class MarkerTurns:
     def __init__(self, workspace: Files, store: SessionStore) -> None:
         self._workspace = workspace
         self._store = store
-        self._seen: dict[SessionKey, _Seen] = {}
+        self._seen: OrderedDict[SessionKey, _Seen] = OrderedDict()
 
     async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
         """Read the turn that ends in `stop`; see hosts.ports.Transcripts."""
@@ -179,6 +173,8 @@ class MarkerTurns:
             last_message=stop.last_message,
             last_message_id=told.id,
             arrived=told.arrived,
+            tokens=0 if session and session.judged == told.id else told.tokens,
+            waited=told.waited,
             position=position,
             readable=False,
         )
@@ -190,10 +186,7 @@ class MarkerTurns:
             return before.worked
         tree = await self._workspace.fingerprint(stop.project, stop.environment)
         worked = told.claims_work or not tree or before is None or tree != before.tree
-        self._seen.pop(stop.key, None)
-        self._seen[stop.key] = _Seen(told.id, tree, worked)
-        if len(self._seen) > CACHED_TREES:
-            del self._seen[next(iter(self._seen))]
+        remember_newest(self._seen, stop.key, _Seen(told.id, tree, worked), CACHED_TREES)
         return worked
 
 
@@ -220,6 +213,14 @@ class WorkBegins(Struct, frozen=True, tag_field="event", tag="begin"):
     project: str
 
 
+def _parse_event(raw: bytes, decoder: msgspec.json.Decoder[T], of: str) -> T:
+    """Parse the JSON of an event. Raises BadInputError."""
+    try:
+        return decoder.decode(raw)
+    except UNREADABLE as error:
+        raise BadInputError(f"this is no event of {of}: {error}") from error
+
+
 def _about(host: str, event: WorkBegins | StopMarker | RunEvent, environment: Environment) -> dict[str, Any]:
     """The fields that all events have. Raises BadInputError."""
     project = checked_project_folder(event.project)
@@ -242,10 +243,7 @@ class MarkerCodec:
 
     def decode(self, raw: bytes, environment: Environment, host_pid: int) -> Event:  # noqa: ARG002 - see above
         """Decode an event of the inbox. Raises BadInputError."""
-        try:
-            event = msgspec.json.decode(raw, type=StopFound | WorkBegins)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise BadInputError(f"this is no event of the inbox: {error}") from error
+        event = _parse_event(raw, msgspec.json.Decoder(StopFound | WorkBegins), "the inbox")
         if isinstance(event, WorkBegins):
             return PromptSubmitted(**_about(HOST, event, self._environment), prompt_id="", human=True)
         marker = event.marker
@@ -309,18 +307,25 @@ class RunTypedEvent(RunEvent, frozen=True, kw_only=True, tag="typed"):
 class RunStoppedEvent(RunEvent, frozen=True, kw_only=True, tag="stop"):
     """An agent has ended.
 
-    `id` identifies the stop. `arrived` is the continuation that the agent was given, "" for none.
+    `id` identifies the stop. `arrived` is the continuation that the agent was given, "" for none, `tokens`
+    what it spent, `waited` the seconds in which it was not at work because its service was limited.
     """
 
     id: str
     said: str
     arrived: str = ""
+    tokens: int = 0
+    waited: float = 0.0
 
 
 class RunEndedEvent(RunEvent, frozen=True, kw_only=True, tag="end"):
     """The run is over or was interrupted."""
 
     why: str
+
+
+_RunEvents = RunBegunEvent | RunTypedEvent | RunStoppedEvent | RunEndedEvent
+_RUN_EVENTS: Final[msgspec.json.Decoder[_RunEvents]] = msgspec.json.Decoder(_RunEvents)
 
 
 class RunCodec:
@@ -330,7 +335,7 @@ class RunCodec:
 
     def decode(self, raw: bytes, environment: Environment, host_pid: int) -> Event:  # noqa: ARG002 - a run starts no forks
         """Decode an event of a run. Raises BadInputError."""
-        event = _parse_run_event(raw)
+        event = _parse_event(raw, _RUN_EVENTS, "a run")
         about = _about(RUN_HOST, event, environment)
         match event:
             case RunBegunEvent():
@@ -341,9 +346,10 @@ class RunCodec:
                 return SessionEnded(**about, reason=event.why)
             case RunStoppedEvent():
                 arrived = (event.arrived,) if event.arrived else ()
+                told = MarkerTranscript(event.id, arrived=arrived, tokens=event.tokens, waited=event.waited)
                 return AgentStopped(
                     **about,
-                    transcript=msgspec.json.encode(MarkerTranscript(event.id, arrived=arrived)).decode(),
+                    transcript=msgspec.json.encode(told).decode(),
                     last_message=truncate_middle(strip_control_codes(event.said), MESSAGE_LIMIT),
                     continued=bool(arrived),
                 )
@@ -355,11 +361,3 @@ class RunCodec:
             if isinstance(answer, CommandReply)
             else encode_decision(answer, feedback)
         )
-
-
-def _parse_run_event(raw: bytes) -> RunBegunEvent | RunTypedEvent | RunStoppedEvent | RunEndedEvent:
-    """Parse the JSON of an event. Raises BadInputError."""
-    try:
-        return msgspec.json.decode(raw, type=RunBegunEvent | RunTypedEvent | RunStoppedEvent | RunEndedEvent)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInputError(f"this is no event of a run: {error}") from error

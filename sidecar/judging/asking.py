@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
 
 from msgspec import Struct, field
 
@@ -20,9 +17,6 @@ from sidecar.platform.log_readings import DailySpending
 
 DEFAULT_CONCURRENCY = 4
 """Number of stops judged concurrently, unless the caller says otherwise."""
-
-Item = TypeVar("Item")
-Done = TypeVar("Done")
 
 log = logging.getLogger(__name__)
 
@@ -94,22 +88,3 @@ def record_cost(spending: DailySpending, fact: JudgeAnswered | JudgeFailed) -> N
         spending.add(cost.tokens, cost.cents, cost.calls)
     except OSError as error:
         log.warning("what judging cost could not be written down: %s", error)
-
-
-async def run_with_limit(
-    items: Iterable[Item], work: Callable[[Item], Awaitable[Done]], at_once: int = DEFAULT_CONCURRENCY
-) -> tuple[Done, ...]:
-    """Run `work` for every item, at most `at_once` at a time; return the results in item order.
-
-    An exception in one of them cancels the others and is raised. Cancelling this call cancels the running
-    tasks.
-    """
-    free = asyncio.Semaphore(max(1, at_once))
-
-    async def one(item: Item) -> Done:
-        async with free:
-            return await work(item)
-
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(item)) for item in items]
-    return tuple(task.result() for task in tasks)

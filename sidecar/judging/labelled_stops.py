@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.stop_history import ChangedOutcome, EvaluatedStop, LabelledStop
-from sidecar.kernel.turn import ToolAction, ToolCall
+from sidecar.kernel.turn import ToolAction
 from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, write_whole
 from sidecar.platform.installation import corpus_folder
 from sidecar.platform.shell.line import parse_simple_commands
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 
 LABELLED_FILE_LIMIT: Final = 64 * 1024 * 1024
 """Maximum size of one file, in bytes."""
-LINE_LIMIT: Final = 4 * 1024 * 1024
-"""Maximum size of one stop, in bytes; a turn has at most 400 calls with outputs of 2,000 characters."""
-ITEMS_LIMIT: Final = 100_000
-"""Maximum number of stops in all files together."""
 FAULTS_TOLD: Final = 10
 """Maximum number of errors reported at once."""
 LABEL_FIELDS: Final = frozenset(LabelledStop.__struct_encode_fields__)
@@ -67,9 +63,6 @@ def read_labelled_stops(paths: Iterable[Path]) -> tuple[LabelledStop, ...]:
             faults.append(f"{place}: {found}")
         elif found.id in known:
             faults.append(f"{place}: {found.id!r} is the id of {known[found.id][0]} too")
-        elif len(known) == ITEMS_LIMIT:
-            faults.append(f"{place}: more than {ITEMS_LIMIT} stops")
-            break
         else:
             known[found.id] = (place, found)
         if len(faults) == FAULTS_TOLD:
@@ -93,8 +86,6 @@ def _read_labelled_file(path: Path) -> Iterator[tuple[str, LabelledStop | str]]:
 
 def _parse_labelled_line(line: bytes) -> LabelledStop | str:
     """Return the stop of one line, or what is wrong with it."""
-    if len(line) > LINE_LIMIT:
-        return f"{len(line)} bytes, more than {LINE_LIMIT}"
     try:
         item = _DECODER.decode(line)
         strange = sorted(_FIELDS_DECODER.decode(line).keys() - LABEL_FIELDS)
@@ -120,17 +111,13 @@ def _label_contradiction(item: LabelledStop) -> str:
 
 
 def _with_shell_runs(item: LabelledStop) -> LabelledStop:
-    if not any(map(_needs_shell_runs, item.turn.calls)):
-        return item
     calls = tuple(
-        replace(call, runs=parse_simple_commands(call.command)) if _needs_shell_runs(call) else call
+        replace(call, runs=call.runs or parse_simple_commands(call.command))
+        if call.doing is ToolAction.RUN
+        else call
         for call in item.turn.calls
     )
     return replace(item, turn=replace(item.turn, calls=calls))
-
-
-def _needs_shell_runs(call: ToolCall) -> bool:
-    return call.doing is ToolAction.RUN and bool(call.command) and not call.runs
 
 
 # --- Counting how evaluated stops ended: a stop that was sent back is the positive answer of the judge ------
@@ -180,15 +167,10 @@ def count_stops(name: str, outcomes: Sequence[EvaluatedStop]) -> StopCounts:
         good=len(outcomes) - early,
         right=right,
         accused=accused,
-        false_completes=count_false_completes(outcomes),
+        false_completes=sum(one.false_complete for one in outcomes),
         precision=right / (right + accused) if right + accused else None,
         recall=right / early if early else None,
     )
-
-
-def count_false_completes(outcomes: Iterable[EvaluatedStop]) -> int:
-    """Count the goals called achieved that do not hold, with or without made-up evidence."""
-    return sum(one.false_complete for one in outcomes)
 
 
 def misjudged_stops(outcomes: Iterable[EvaluatedStop]) -> tuple[EvaluatedStop, ...]:

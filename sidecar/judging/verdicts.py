@@ -68,10 +68,8 @@ def is_near_threshold(verdict: Verdict, *, asked: bool) -> bool:
     """Whether a second answer is needed: the confidence is within SECOND_ANSWER_BAND of the least."""
     if isinstance(verdict, Abstain):
         return False
-    return (
-        round(abs(verdict.confidence - (MIN_CONFIDENCE if asked else MIN_CONFIDENCE_NO_GOAL)), 6)
-        <= SECOND_ANSWER_BAND
-    )
+    least = MIN_CONFIDENCE if asked else MIN_CONFIDENCE_NO_GOAL
+    return round(abs(verdict.confidence - least), 6) <= SECOND_ANSWER_BAND
 
 
 def cited_evidence(verdict: Verdict) -> frozenset[str]:
@@ -100,7 +98,9 @@ def _conflict_with_evidence(
         case Incomplete():
             return _incomplete_objection(verdict, case, asked=asked)
         case Impossible():
-            return _impossible_objection([facts[number] for number in verdict.evidence])
+            cited = [facts[number] for number in verdict.evidence]
+            tried = any(fact.bad and fact.source in (Source.TOOL, Source.GATE) for fact in cited)
+            return "" if tried else "nothing that the verdict cites was tried and failed"
         case _:
             return ""
 
@@ -140,17 +140,9 @@ def _text_for_judge(case: JudgeCase) -> str:
     return next((f"{fact}: a person must look" for fact in found), "")
 
 
-def _passed_gates(case: JudgeCase) -> tuple[Evidence, ...]:
-    return tuple(
-        fact
-        for fact in case.evidence
-        if fact.source is Source.GATE and _evidence_strength(fact) is EvidenceStrength.CHECK
-    )
-
-
 def _unsupported_criterion(verdict: Complete, facts: dict[str, Evidence], *, asked: bool) -> str:
     for met in verdict.criteria:
-        worth = {_evidence_strength(facts[number]) for number in met.evidence} - {None}
+        worth = {facts[number].proves for number in met.evidence} - {None}
         if not worth:
             return f"the evidence cited for {met.criterion!r} is stale, a mere claim, or speaks against it"
         if asked and worth == {EvidenceStrength.NOTHING}:
@@ -158,17 +150,7 @@ def _unsupported_criterion(verdict: Complete, facts: dict[str, Evidence], *, ask
     return ""
 
 
-def _command(fact: Evidence) -> str:
-    return fact.fact.partition("`")[2].partition("`")[0]
-
-
-def _evidence_strength(fact: Evidence) -> EvidenceStrength | None:
-    """What a fact can prove; None if it is stale, speaks against, or is a mere claim (law 2)."""
-    nothing = fact.stale or fact.bad or fact.source in (Source.CLAIM, Source.STEERING)
-    return None if nothing else fact.worth
-
-
-# --- incomplete and impossible ------------------------------------------------------------------------------
+# --- incomplete ---------------------------------------------------------------------------------------------
 
 
 def upheld_gaps(verdict: Incomplete, case: JudgeCase) -> tuple[Gap, ...]:
@@ -208,7 +190,8 @@ def _gap_is_refuted(gap: Gap, case: JudgeCase) -> bool:
 
     They do if the point cites nothing but passed gates, or if it says that a passed gate fails.
     """
-    passed = _passed_gates(case)
+    gates = (fact for fact in case.evidence if fact.source is Source.GATE)
+    passed = [fact for fact in gates if fact.proves is EvidenceStrength.CHECK]
     ids = {fact.id for fact in passed}
     if gap.evidence and ids.issuperset(gap.evidence):
         return True
@@ -218,7 +201,8 @@ def _gap_is_refuted(gap: Gap, case: JudgeCase) -> bool:
 
 def _says_gate_fails(point: str, passed: Evidence) -> bool:
     """Whether a point says that a gate fails, by its name or command, although the gate passed."""
-    for name in (passed.call.partition(":")[0], _command(passed)):
+    command = passed.fact.partition("`")[2].partition("`")[0]
+    for name in (passed.call.partition(":")[0], command):
         at = point.lower().find(name.lower()) if name else -1
         end = at + len(name)
         if (
@@ -228,8 +212,3 @@ def _says_gate_fails(point: str, passed: Evidence) -> bool:
         ):
             return True
     return False
-
-
-def _impossible_objection(facts: list[Evidence]) -> str:
-    tried = any(fact.bad and fact.source in (Source.TOOL, Source.GATE) for fact in facts)
-    return "" if tried else "nothing that the verdict cites was tried and failed"

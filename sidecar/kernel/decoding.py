@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, Final, NoReturn, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Meta, Raw, Struct
 from msgspec.structs import FieldInfo
 
 from sidecar.kernel.errors import BadInputError
@@ -76,6 +76,9 @@ def _reject_number_constant(name: str) -> NoReturn:
 
 
 SchemaObject = dict[str, Any]
+UNLISTED_KEY: Final = "unlisted"
+UNLISTED: Final = Meta(extra_json_schema={UNLISTED_KEY: True})
+"""Marks an argument of a tool that is taken and documented, but that no list shows to a model."""
 SCHEMA_KEYS: Final = ("type", "enum", "const")
 SCHEMA_BOUND_KEYS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "pattern")
 

@@ -220,7 +220,8 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     the work is not finished. `case` is what the judge is shown, `first` its first answer where it is asked
     twice. `today` is the cost of all judging for this user today. `judge` is who judged, `judge_tokens` and
     `judge_cents` are the cost of judging this stop. `unaccepted` says of an edit, by which the host itself
-    works otherwise, that it waits for the user.
+    works otherwise, that it waits for the user. `clean` is the ruling where only its line of facts
+    is missing.
     """
 
     session: Session
@@ -250,4 +251,5 @@ class Inquiry(Struct, frozen=True, kw_only=True):
     judge: str = ""
     judge_tokens: int = 0
     judge_cents: float | None = None
+    clean: Rest | None = None
     stage: str = "skip rules"

@@ -155,10 +155,9 @@ NO_RUBRIC = Rubric(patterns=(), antipatterns=(), origin="")
 
 
 class TurnRead(Struct, frozen=True, tag="turn"):
-    """The recorded turn, the rubric in force after it, and the seconds of work in it, None for unknown."""
+    """The recorded turn, and the seconds of work in it, None for unknown."""
 
     turn: Turn
-    rubric: Rubric = NO_RUBRIC
     worked: float | None = None
 
 

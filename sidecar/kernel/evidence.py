@@ -11,6 +11,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct, field
 
 from sidecar.kernel.gate import Kind
+from sidecar.kernel.text import escape_unencodable
 
 
 class Source(StrEnum):
@@ -51,7 +52,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     fact reports. `kinds`: the kinds of gates that a GATE fact proves if it passed.
     """
 
-    id: str
+    id: str = ""
     source: Source
     fact: str
     detail: str = ""
@@ -62,6 +63,12 @@ class Evidence(Struct, frozen=True, kw_only=True):
     worth: EvidenceStrength = EvidenceStrength.NOTHING
     own: bool = False
     kinds: tuple[Kind, ...] = ()
+
+    @property
+    def proves(self) -> EvidenceStrength | None:
+        """What it can prove; None if it is stale, speaks against, or is a mere claim (law 2)."""
+        mere = self.stale or self.bad or self.source in (Source.CLAIM, Source.STEERING)
+        return None if mere else self.worth
 
 
 # --- Claims of the agent, and what is known about them ------------------------------------------------------
@@ -93,7 +100,7 @@ class ClaimStatus(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Claim(Struct, frozen=True, kw_only=True):
+class Claim(Struct, frozen=True):
     """One claim of the last message.
 
     `text` is the sentence, at most 300 characters. `evidence` are the ids of the facts that decide it.
@@ -166,7 +173,7 @@ class IntegrityFinding(Struct, frozen=True, kw_only=True):
     """
 
     change: CheckChange
-    weight: FindingSeverity
+    weight: FindingSeverity = FindingSeverity.SHOWN
     file: str
     line: int = 0
     before: str = ""
@@ -236,7 +243,8 @@ class FileChange(Struct, frozen=True, kw_only=True):
     `path` is relative to the project, with `/`; bytes that are not UTF-8 appear as surrogates. `before` and
     `after` are the whole text, None where the file did not or does not exist, is not text, or is too big
     (`unread` says which). `old_path` is the path before a move. `link`: it is a symbolic link now, and
-    `after` is where it leads.
+    `after` is where it leads. `was` and `now` are git's mode and name of the whole content, whatever it is;
+    "" where the file did not or does not exist, or nobody knows.
     """
 
     path: str
@@ -245,6 +253,8 @@ class FileChange(Struct, frozen=True, kw_only=True):
     after: str | None = None
     unread: str = ""
     link: bool = False
+    was: str = ""
+    now: str = ""
 
 
 class FileDiff(Struct, frozen=True, kw_only=True):
@@ -267,13 +277,20 @@ class FileDiff(Struct, frozen=True, kw_only=True):
 class ProjectChanges(Struct, frozen=True, kw_only=True):
     """All changes since a baseline, ordered by path.
 
-    `tree` is the fingerprint of exactly the files that were compared, "" where none were. `unseen` says why
-    the changes are not completely known.
+    `tree` is the fingerprint of exactly the files that were compared, "" where none were. `head` is the
+    commit checked out, "" where there is none. `unseen` says why the changes are not completely known.
     """
 
     files: tuple[FileChange, ...] = ()
     tree: str = ""
+    head: str = ""
     unseen: str = ""
+
+    @property
+    def paths(self) -> tuple[str, ...] | None:
+        """Every changed path, old names too, without undecodable bytes; None where not all are known."""
+        named = (path for file in self.files for path in (file.path, file.old_path) if path)
+        return None if self.unseen else tuple(map(escape_unencodable, named))
 
 
 class RepositoryState(Struct, frozen=True, kw_only=True):

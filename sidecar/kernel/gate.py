@@ -119,18 +119,20 @@ class AvailableGates(Struct, frozen=True):
 class GateRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One finished run of a gate, bound to the tree on which it ran.
 
-    `seconds` is wall time. `output` is the end of standard output and error together, usually at most 4,000
-    characters. `failures` are the first failing tests or lines, at most 5. `failing` names all of them, at
-    most 500, without line numbers and addresses, so that a name is the same in the next run. `executed` is
-    the number of tests that ran and `skipped` of those that did not, None where unknown. `percent` is the
-    measured coverage, `warnings` what a linter or type checker reports besides failures. `reason` says why
-    it could not run. `cached`: the result is an earlier pass on this tree. `flaky`: it failed on this tree
-    and passed when it was run again. `moved`: it is not known of which files it is the result, for they
-    changed while it ran, or it rests on ignored ones that changed since the work began; `reason` names them.
-    `environment` names the Python environment in which it ran, and its program. `unexplained`: files outside
-    the project that it loaded, that changed since the work began, and that no record explains. `idle`: it
-    executed nothing. `opened`: which of the watched files it opened, relative to the project; None where none
-    was watched. `ran` names the tests that ran, where that was asked for and a report tells.
+    `seconds` is wall time, without those that it `waited` for a slot of this machine before. `output` is the
+    end of standard output and error together, usually at most 4,000 characters. `failures` are the first
+    failing tests or lines, at most 5. `failing` names all of them, at most 500, without line numbers and
+    addresses, so that a name is the same in the next run. `executed` is the number of tests that ran and
+    `skipped` of those that did not, None where unknown. `percent` is the measured coverage, `warnings` what a
+    linter or type checker reports besides failures. `reason` says why it could not run. `cached`: the result
+    is an earlier pass on this tree. `flaky`: it failed on this tree and passed when it was run again.
+    `moved`: it is not known of which files it is the result, for they changed while it ran, or it rests on
+    ignored ones that changed since the work began; `reason` names them. `environment` names the Python
+    environment in which it ran, and its program. `unexplained`: files outside the project that it loaded,
+    that changed since the work began, and that no record explains. `idle`: it executed nothing. `opened`:
+    which of the watched files it opened, relative to the project; None where none was watched. `ran` names
+    the tests that ran, where that was asked for and a report tells. `noticed`: where others fail as they did
+    at the baseline, the tests that pass and fail on the old code.
     """
 
     gate: Gate
@@ -154,22 +156,26 @@ class GateRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     idle: bool = False
     opened: tuple[str, ...] | None = None
     ran: tuple[str, ...] | None = None
+    noticed: tuple[str, ...] = ()
+    waited: float = 0.0
 
 
 class CheckComparison(Struct, frozen=True, kw_only=True):
     """A gate that passed now, and what its check says as it was at the baseline (proof by execution).
 
-    `files` are the changed files that bear on a check. `old`: the old checks on today's code. Where that did
-    not pass, `base` is the old checks on the old code, and `copy` today's checks on today's code in a copy of
-    the project, which shows whether the copy can run them at all; None where there was no time. `fresh`:
-    today's checks on the old code, where it was asked whether they fail there. `product`: the old checks in
-    the old surroundings with nothing but today's product files, where something failed at the baseline.
+    `files` are the changed files that bear on a check; `absent`: tests that were not there then. `old`: the
+    old checks on today's code. Where that did not pass, `base` is the old checks on the old code, and `copy`
+    today's checks on today's code in a copy of the project, which shows whether the copy can run them at all;
+    None where there was no time. `fresh`: today's checks on the old code, where it was asked whether they
+    fail there. `product`: the old checks in the old surroundings with nothing but today's product files,
+    where something failed at the baseline.
     `gone`: tests that passed at the baseline, run no more, and fail by assertion as they were. `unseen` says
     why nothing could be compared, else "".
     """
 
     now: GateRun
     files: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     old: GateRun | None = None
     base: GateRun | None = None
     copy: GateRun | None = None

@@ -55,7 +55,20 @@ class GateBaseline(Struct, frozen=True, kw_only=True):
     failing: tuple[str, ...] = ()
 
 
-class Goal(Struct, frozen=True, kw_only=True):
+class GoalTerms(Struct, frozen=True, kw_only=True):
+    """The terms of a goal: its condition, the shell lines of --check, and limits in seconds and tokens.
+
+    `tasks_alone`: the condition says no more than that planned tasks are done.
+    """
+
+    condition: str
+    checks: tuple[str, ...] = ()
+    max_seconds: int | None = None
+    max_tokens: int | None = None
+    tasks_alone: bool = False
+
+
+class Goal(GoalTerms, frozen=True, kw_only=True):
     """A goal of one session.
 
     `checks` are shell lines that the user typed after --check, so they are approved. `set_at` is seconds
@@ -65,18 +78,14 @@ class Goal(Struct, frozen=True, kw_only=True):
     where none did. `asked_to_run` lists required gates that the agent was asked
     once to make runnable. `tasks_alone`: it holds where the planned tasks are done. `seen_red` are the
     gates, as a sentence names them, that Supervisor saw fail at an earlier stop of this goal. `gates` are
-    the digests of the gates that the project had when it was set.
+    the digests of the gates that the project had when it was set. `agents`: its words are an agent's own,
+    which no change of a check is asked for by.
     """
 
     id: str
-    condition: str
     prompt_id: str = ""
-    checks: tuple[str, ...] = ()
-    tasks_alone: bool = False
     status: GoalStatus = GoalStatus.ACTIVE
     set_at: float = 0.0
-    max_seconds: int | None = None
-    max_tokens: int | None = None
     spent: GoalSpending = GoalSpending()
     lifetime: int = 0
     last_reason: str = ""
@@ -87,6 +96,7 @@ class Goal(Struct, frozen=True, kw_only=True):
     base: FileBaseline = FileBaseline()
     baseline: tuple[GateBaseline, ...] = ()
     gates: tuple[str, ...] = ()
+    agents: bool = False
 
 
 # --- Cost of judging ----------------------------------------------------------------------------------------
@@ -96,8 +106,8 @@ class Spending(Struct, frozen=True, kw_only=True):
     """What was spent on judging and workers in one day.
 
     `day` is a calendar date in UTC, "2026-11-22". `tokens` are uncached input plus output. `cents` is the
-    cost of the calls with a known price, `unpriced` the number of calls without one. `worker_tokens` and
-    `worker_cents` are the part that workers took.
+    cost of the calls with a known price, `unpriced` the number of calls without one. `worker_calls`,
+    `worker_tokens` and `worker_cents` are the part that workers took.
     """
 
     day: str = ""
@@ -105,6 +115,7 @@ class Spending(Struct, frozen=True, kw_only=True):
     tokens: int = 0
     cents: float = 0.0
     unpriced: int = 0
+    worker_calls: int = 0
     worker_tokens: int = 0
     worker_cents: float = 0.0
 

@@ -7,11 +7,13 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from msgspec import Meta, Struct
 
+from sidecar.kernel.decoding import UNLISTED
 from sidecar.kernel.settings import Mode
 
 Text = Annotated[str, Meta(max_length=8_000)]
 Pair = Annotated[tuple[int, ...], Meta(min_length=2, max_length=2)]
 Name = Annotated[str, Meta(min_length=1, max_length=1_000)]
+IterationNumber = Annotated[int, Meta(ge=1)]
 
 
 class GovernedPhase(StrEnum):
@@ -174,55 +176,60 @@ class FinalDecision(Struct, frozen=True, kw_only=True):
 
 
 Texts = Annotated[tuple[Text, ...], Meta(max_length=50)]
-Tasks = Annotated[tuple[PlannedTask, ...], Meta(max_length=50)]
-Answer = dict[str, Any] | None
-"""The work of the calling agent itself, where no worker does it: JSON that fits the phase's answer."""
+Answer = Annotated[dict[str, Any] | None, UNLISTED]
+"""The work of the calling agent itself, where no worker does it; a call without it is told what fits."""
+Shown = dict[str, Any]
+"""What an earlier phase gave: its whole output, or the payload. It is only compared; the audit's counts."""
 
 
-class AnalyzeInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PhaseInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the phases have in common in which somebody works."""
+
+    answer: Answer = None
+
+
+class AnalyzeInput(PhaseInput, frozen=True, kw_only=True):
     """The problem, in the user's words."""
 
     problem_statement: Annotated[str, Meta(min_length=1, max_length=8_000)]
     user_requirements: Texts = ()
-    answer: Answer = None
 
 
-class PlanInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The payload of analyze."""
+class PlanInput(PhaseInput, frozen=True, kw_only=True):
+    """What analyze gave."""
 
-    analysis: Analysis | None = None
-    answer: Answer = None
+    analysis: Annotated[Shown | None, UNLISTED] = None
 
 
-class ImplementInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The tasks, and rules of the user's own.
+class TasksInput(PhaseInput, frozen=True, kw_only=True):
+    """What plan gave, or its tasks."""
+
+    tasks: Annotated[Shown | tuple[Shown, ...], UNLISTED] = ()
+
+
+class ImplementInput(TasksInput, frozen=True, kw_only=True):
+    """Rules of the user's own.
 
     A rule "only GLOB ..." or "never GLOB ..." bounds the files that may change; any other is told to whoever
     implements and reviews.
     """
 
-    tasks: Tasks = ()
     om_rules: Texts = ()
-    iteration: Annotated[int, Meta(ge=1)] | None = None
-    answer: Answer = None
+    iteration: Annotated[IterationNumber | None, UNLISTED] = None
 
 
-class ReviewInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The tasks and the payload of implement. `quick_fix_eligible`: minor issues may be mended at once."""
+class ReviewInput(TasksInput, frozen=True, kw_only=True):
+    """What implement gave. `quick_fix_eligible`: minor issues may be mended at once."""
 
-    tasks: Tasks = ()
-    implementation: ImplementedChange | None = None
+    implementation: Annotated[Shown | None, UNLISTED] = None
     quick_fix_eligible: bool = False
-    answer: Answer = None
 
 
-class TestInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The tasks and the payload of implement. `verify_by_clauses` are verified besides those of the tasks."""
+class TestInput(TasksInput, frozen=True, kw_only=True):
+    """What implement gave. `verify_by_clauses` are verified besides those of the tasks."""
 
-    tasks: Tasks = ()
-    implementation: ImplementedChange | None = None
+    implementation: Annotated[Shown | None, UNLISTED] = None
     verify_by_clauses: Texts = ()
-    answer: Answer = None
 
 
 class ConductInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -231,10 +238,10 @@ class ConductInput(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     `max_iterations` may only lower that of the mode.
     """
 
-    review_result: ReviewResult | None = None
-    test_result: TestingResult | None = None
-    iteration_count: Annotated[int, Meta(ge=1)] | None = None
-    max_iterations: Annotated[int, Meta(ge=1)] | None = None
+    review_result: Annotated[ReviewResult | Shown | None, UNLISTED] = None
+    test_result: Annotated[TestingResult | Shown | None, UNLISTED] = None
+    iteration_count: Annotated[IterationNumber | None, UNLISTED] = None
+    max_iterations: Annotated[IterationNumber | None, UNLISTED] = None
 
 
 class ImplementedFile(Struct, frozen=True, kw_only=True):
@@ -338,6 +345,7 @@ class ErrorType(StrEnum):
     FAILED_CLAUSE = "FAILED_CLAUSE"
     INVALID_ANSWER = "INVALID_ANSWER"
     INPUT_DIFFERS = "INPUT_DIFFERS"
+    PROJECT_CHANGED = "PROJECT_CHANGED"
     PERSON_ASKED = "PERSON_ASKED"
     CONFLICT = "CONFLICT"
 

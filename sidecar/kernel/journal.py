@@ -6,6 +6,8 @@ from enum import IntEnum, StrEnum
 
 from msgspec import Struct
 
+from sidecar.kernel.work import Standing
+
 
 class TaskStatus(StrEnum):
     """The status of a task."""
@@ -64,7 +66,9 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     `added_at` and `changed_at` are seconds since the epoch, 0 where unknown.
     The others are the task loop's: `complexity` is 1 to 14, 0 where unknown; `agent` is the one that works on
     it; `scope_files` are globs of what may be changed, all files where there is none; `sprint` groups tasks;
-    `iteration` counts the reports on it.
+    `iteration` counts the reports on it; `checks` are commands of the user's that must pass for it; `shown`
+    says how it stood when it was done, None where no loop looked at it. `contested`: files in which what was
+    done for it is in conflict with what was merged meanwhile; it goes on from there.
     """
 
     id: str
@@ -82,6 +86,9 @@ class Task(Struct, frozen=True, kw_only=True, omit_defaults=True):
     scope_files: tuple[str, ...] = ()
     sprint: str = ""
     iteration: int = 0
+    checks: tuple[str, ...] = ()
+    contested: tuple[str, ...] = ()
+    shown: Standing | None = None
 
     @property
     def open(self) -> bool:
@@ -117,7 +124,8 @@ class Journal(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `iteration` is the current one where a loop drives the agent (`supervisor run`), 0 elsewhere. `closed_at`
     is when the agent declared the session complete, in seconds since the epoch; None until then, and again
-    when a task is added or reopened. `revision` counts how often it was saved.
+    when a task is added or reopened. `contested`: files in which agents that work at once came into conflict;
+    see systems/iteration/policy/claims.py. `revision` counts how often it was saved.
     """
 
     tasks: tuple[Task, ...] = ()
@@ -126,6 +134,7 @@ class Journal(Struct, frozen=True, kw_only=True, omit_defaults=True):
     serial: int = 0
     iteration: int = 0
     closed_at: float | None = None
+    contested: tuple[str, ...] = ()
     revision: int = 0
 
 

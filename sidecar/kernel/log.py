@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from sidecar.kernel.journal import JournalSummary, Note, Task
+from sidecar.kernel.limits import ServiceLimit
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import Mode
 from sidecar.kernel.stop_history import RecordedStop
@@ -118,12 +119,16 @@ class JournalChanged(Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
 
 
 class RunIterationBegan(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="run-iteration-begun"):
-    """An agent of a run was started. `number` counts the session's iterations, `iteration` its goal's."""
+    """An agent of a run was started. `number` counts the session's iterations, `iteration` its goal's.
+
+    `task` is the id of its task, "" for none.
+    """
 
     number: int
     iteration: int
     most: int
     prompt: str
+    task: str = ""
 
 
 class RunIterationEnded(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="run-iteration-ended"):
@@ -144,6 +149,12 @@ class RunIterationEnded(Struct, frozen=True, kw_only=True, omit_defaults=True, t
     cents: float | None = None
     output: str = ""
     moved: tuple[str, ...] = ()
+
+
+class RunTold(Struct, frozen=True, kw_only=True, tag="run-told"):
+    """What a run told of its beginning, its end or what it met: an event of work/progress.py as JSON."""
+
+    told: Raw
 
 
 RunHistoryEvent = RunIterationBegan | RunIterationEnded
@@ -182,6 +193,8 @@ class LoopReportRuled(Struct, frozen=True, kw_only=True, omit_defaults=True, tag
     files: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     weakened: tuple[str, ...] = ()
+    standing: str = ""
+    missing: tuple[str, ...] = ()
     stuck: str = ""
     summary: str = ""
 
@@ -263,6 +276,8 @@ EventData = (
     | JournalChanged
     | RunIterationBegan
     | RunIterationEnded
+    | ServiceLimit
+    | RunTold
     | LoopSessionChanged
     | LoopTaskBegun
     | LoopReportRuled
@@ -301,7 +316,6 @@ class EventFilter(Struct, frozen=True, kw_only=True):
 
     session: SessionKey | None = None
     project: str = ""
-    systems: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     since: float | None = None
     before: float | None = None

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
 from sidecar.kernel.evidence import FileBaseline
+from sidecar.kernel.goal import Goal
 from sidecar.kernel.session import SessionKey
+
+LOOP_HOST: Final = "loop"
+"""The host name in session keys of `supervisor loop`."""
 
 CommandType = Literal["plan", "implement", "bug", "issue"]
 """What a loop session is for."""
 
 ExecutionMode = Literal["normal", "eco"]
 """eco begins with the cheapest model and escalates later."""
+
+
+def loop_command(session: str) -> str:
+    """Return the command that goes on with a session of `supervisor loop`."""
+    return f"supervisor loop --session {session}"
 
 
 class LoopStatus(StrEnum):
@@ -60,7 +69,16 @@ class GateVerdict(StrEnum):
     COULD_NOT_RUN = "could-not-run"
 
 
-class GateResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Severities(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Numbers of findings by severity, 0 where the output tells none."""
+
+    critical: int = 0
+    high: int = 0
+    medium: int = 0
+    low: int = 0
+
+
+class GateResult(Severities, frozen=True, kw_only=True, omit_defaults=True):
     """One gate of a report.
 
     `errors` are the first five, `more` is how many there are beyond them. `failing` are the names of tests
@@ -76,10 +94,6 @@ class GateResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     errors: tuple[str, ...] = ()
     more: int = 0
     failing: tuple[str, ...] = ()
-    critical: int = 0
-    high: int = 0
-    medium: int = 0
-    low: int = 0
     passed: int | None = None
     failed: int = 0
     warnings: int = 0
@@ -88,7 +102,7 @@ class GateResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LoopFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One report that was not accepted. `model` is a name or a tier."""
+    """One report that was not accepted. `model` is the worker's; "" where an agent works itself."""
 
     iteration: int
     task: str
@@ -209,11 +223,12 @@ class LoopOverview(TaskProgress, frozen=True, kw_only=True, omit_defaults=True):
 class Loop(LoopOverview, frozen=True, kw_only=True, omit_defaults=True):
     """The loop of one session, and all that is remembered for it.
 
-    `gates` are the results of the last report. `base` are the files as they were when the task was begun, or
-    begun again: what changed since is its work. `accepted` are those at the last accepted report, or when the
-    first task began: checks are compared with these, so that another task in between hides no change of a
-    check. `parked` are tasks that were begun and are not at work. `priced_cents` is what models with a price
-    took: a limit holds for it, also where another model has none.
+    `gates` are the results of the last report. `goals` are what is asked of each begun task, by its id, with
+    the files as they were then. While one is open, the next is judged by the same files, so that a task in
+    between hides no change of a check. `base` are the files as they were when the task at work was begun:
+    what changed since is its work. `began` are those when Supervisor began to play it. `parked` are tasks
+    that were begun and are not at work. `priced_cents` is what models with a price took: a limit holds for
+    it, also where another model has none.
     """
 
     key: SessionKey
@@ -224,13 +239,19 @@ class Loop(LoopOverview, frozen=True, kw_only=True, omit_defaults=True):
     proposals: tuple[CouncilProposal, ...] = ()
     checkpoints: tuple[LoopCheckpoint, ...] = ()
     base: FileBaseline = FileBaseline()
-    accepted: FileBaseline = FileBaseline()
+    began: FileBaseline = FileBaseline()
+    goals: tuple[Goal, ...] = ()
     parked: tuple[TaskProgress, ...] = ()
     priced_cents: float = 0.0
 
     def overview(self) -> dict[str, Any]:
         """Return the fields of LoopOverview by their names."""
         return {name: getattr(self, name) for name in LoopOverview.__struct_fields__}
+
+    @property
+    def goal(self) -> Goal | None:
+        """What is asked of the task at work."""
+        return next((one for one in self.goals if one.id == self.task), None)
 
     @property
     def own_failures(self) -> tuple[LoopFailure, ...]:

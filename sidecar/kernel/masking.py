@@ -122,7 +122,8 @@ def _mask_command_run(run: CommandRun, mask: SecretMask) -> CommandRun:
 
 def _mask_words(words: tuple[str, ...], mask: SecretMask) -> tuple[str, ...]:
     """Mask secrets in words that belong together: an option says of the next word that it is one."""
-    line = mask(" ".join(words))
+    if (line := mask(whole := " ".join(words))) == whole:
+        return words
     masked = ((word, mask(word)) for word in words)
     return tuple(word if word in line else (alone if alone != word else MASK_TEXT) for word, alone in masked)
 
@@ -149,7 +150,7 @@ def mask_ruling(ruling: Ruling, mask: SecretMask) -> Ruling:
 
 def mask_gate_run(run: GateRun, mask: SecretMask) -> GateRun:
     """Mask secrets in the output of a gate run. Its command stays: the user or the project wrote it."""
-    return _mask_fields(run, mask, "output", "failures", "failing", "reason")
+    return _mask_fields(run, mask, "output", "failures", "failing", "noticed", "reason")
 
 
 T = TypeVar("T", CheckComparison, CheckTrial)

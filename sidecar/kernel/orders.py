@@ -15,7 +15,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from sidecar.kernel.errors import CommandRefusal
-from sidecar.kernel.goal import CONDITION_LIMIT
+from sidecar.kernel.goal import CONDITION_LIMIT, GoalTerms
 from sidecar.kernel.session import MAX_CONTINUATIONS, MIN_CONTINUATIONS
 
 CommandName = Literal["goal", "retry", "rubric", "trust", "accept"]
@@ -37,19 +37,6 @@ RUBRIC_WORDS: Final = {
 }
 READING_WORDS: Final = frozenset({"", "status", "show", "help"})
 """Words by which nothing changes."""
-
-
-class GoalTerms(Struct, frozen=True, kw_only=True):
-    """The terms of a goal: its condition, the shell lines of --check, and limits in seconds and tokens.
-
-    `tasks_alone`: the condition says no more than that planned tasks are done.
-    """
-
-    condition: str
-    checks: tuple[str, ...] = ()
-    max_seconds: int | None = None
-    max_tokens: int | None = None
-    tasks_alone: bool = False
 
 
 class Order(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -226,10 +213,8 @@ def _refuse_unquoted_words(found: re.Match[str], text: str) -> None:
     """Refuse a command without quotes that words follow: they would become part of the condition."""
     value, words = found["value"] or "", re.split(r"(?:^|\s)--[a-z]", text[found.end() :])[0].strip()
     if words and value[:1] not in QUOTES:
-        whole, before = (
-            f"{value} {words}".replace('"', "'")[:200],
-            text[: found.start()].strip() or "it works",
-        )
+        whole = f"{value} {words}".replace('"', "'")[:200]
+        before = text[: found.start()].strip() or "it works"
         raise CommandRefusal(
             f'a command of several words needs quotes: /supervisor:goal {before} --check "{whole}"'
         )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Final, Literal
 
 from msgspec import Struct
 
-from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.goal import GoalStatus, GoalTerms
 from sidecar.kernel.journal import Journal, Task
-from sidecar.kernel.orders import GoalTerms
 
 RUN_HOST: Final = "run"
 """The host name in session keys of `supervisor run`."""
@@ -18,13 +18,19 @@ MCP_SERVER_NAME: Final = "supervisor"
 """The name under which agents are given our MCP server."""
 
 
+def run_command(session: str, options: str = "") -> str:
+    """Return the command that goes on with a session of `supervisor run`."""
+    return f"supervisor run --session {session} {options}-- AGENT"
+
+
 class RunRequest(Struct, frozen=True, kw_only=True):
     """What the person requested on the command line.
 
     `goal` without a condition continues the session's own. `spec` is the name of the specification's file.
     `most` is how many agents may be started in the goal's life, None for as many as the budget of
     continuations allows. `jobs`: how many agents work at once, each in a worktree of its
-    own; 0 for one in the project itself.
+    own; 0 for one in the project itself. `options`, each with its value, and `agent` are what was typed, but
+    for the session.
     """
 
     session: str
@@ -33,23 +39,29 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     spec: str = ""
     most: int | None = None
     jobs: int = 0
+    options: tuple[tuple[str, ...], ...] = ()
+    agent: tuple[str, ...] = ("AGENT",)
+
+    def again(self, *changed: tuple[str, ...]) -> str:
+        """Return the command that goes on as it was typed, but for options that are `changed` or new."""
+        names = {option[0] for option in changed}
+        kept = (option for option in self.options if option[0] not in names)
+        words = [word for option in (*kept, *changed) for word in option]
+        return shlex.join(("supervisor", "run", "--session", self.session, *words, "--", *self.agent))
 
 
-class RunStatus(Struct, frozen=True, kw_only=True):
+class RunStatus(GoalTerms, frozen=True, kw_only=True):
     """The status of the session. `project` is "" where the session is unknown.
 
     `pending` is the id of a continuation that was issued and has not arrived, `last_reason` its reason.
-    `budget` and `continuations` (those that arrived): see Goal. `max_seconds` is the goal's own limit,
-    `seconds_left` what is left of the agents' time. `no_judge` says why no model can be asked,
+    `budget` and `continuations` (those that arrived): see Goal. `max_seconds` and `max_tokens` are the goal's
+    own limits, `seconds_left` what is left of the agents' time. `no_judge` says why no model can be asked,
     "" where one can or nobody wants to know. `exit_code`: see ExitCode.
     """
 
     project: str = ""
     status: GoalStatus | None = None
     condition: str = ""
-    checks: tuple[str, ...] = ()
-    tasks_alone: bool = False
-    max_seconds: int | None = None
     continuations: int = 0
     budget: int = 0
     pending: str = ""
@@ -61,7 +73,11 @@ class RunStatus(Struct, frozen=True, kw_only=True):
 
 
 class StopDecision(Struct, frozen=True, kw_only=True):
-    """The decision about an agent's stop, with the fields of a marker's decision."""
+    """The decision about a stop of an agent of a run, or one that a marker reports.
+
+    `say` is the text for the agent and `continuation` its id; both are "" if the agent may rest. `reason` is
+    one word, `detail` says more, and `note` is one line or a few for the person.
+    """
 
     decision: Literal["continue", "rest"]
     reason: str
@@ -104,115 +120,29 @@ class StartedWorker(Struct, frozen=True, kw_only=True):
 
 
 class CheckRun(Struct, frozen=True, kw_only=True):
-    """How a required check ended in a scratch copy. `why` is the end of its output where it did not pass."""
+    """How a check ended in a scratch copy. `why` is the end of its output where it did not pass.
+
+    `id` names the command and its folder, because each task of a loop has a first check. `failing` names the
+    tests that failed, as far as a report tells.
+    """
 
     id: str
     command: str
     passed: bool
     why: str = ""
+    failing: tuple[str, ...] = ()
 
 
-# --- Progress events for observers --------------------------------------------------------------------------
+class MergeChecks(Struct, frozen=True, kw_only=True):
+    """What our own checks say of a merge: how they ended, and which are not what they were any more."""
 
+    runs: tuple[CheckRun, ...] = ()
+    weakened: tuple[str, ...] = ()
 
-class RunStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="session"):
-    """The run begins or continues. `minutes`: what is left of the agents' time, 0 where not told.
-
-    `jobs`: see RunRequest. `decides`: what decides a new goal, in a sentence.
-    """
-
-    session: str
-    project: str
-    goal: str
-    most: int
-    resumed: bool
-    minutes: int = 0
-    jobs: int = 0
-    decides: str = ""
-
-
-class IterationStarted(Struct, frozen=True, kw_only=True, tag_field="event", tag="iteration"):
-    """An agent is started. `iteration` of `most`; `task` is the ready one, "" where there is none."""
-
-    iteration: int
-    most: int
-    task: str
-
-
-class AgentPrinted(Struct, frozen=True, kw_only=True, tag_field="event", tag="output"):
-    """An agent printed a line: its words, or a tool call in brackets."""
-
-    iteration: int
-    text: str
-
-
-class AgentEnded(Struct, frozen=True, kw_only=True, tag_field="event", tag="agent"):
-    """An agent has ended. `said` is the end of its output; the others are as in AgentResult."""
-
-    iteration: int
-    seconds: float
-    exit_code: int | None
-    said: str
-    trouble: str
-    tokens: int = 0
-    cents: float | None = None
-
-
-class TaskCompleted(Struct, frozen=True, kw_only=True, tag_field="event", tag="task"):
-    """A task of the journal was completed in this iteration."""
-
-    iteration: int
-    id: str
-    content: str
-
-
-class IterationJudged(Struct, frozen=True, kw_only=True, tag_field="event", tag="verdict"):
-    """Supervisor judged the agent's stop. `continuations` of `budget` were used before."""
-
-    iteration: int
-    decision: str
-    reason: str
-    detail: str
-    note: str
-    continuations: int
-    budget: int
-
-
-class HookRan(Struct, frozen=True, kw_only=True, tag_field="event", tag="hook"):
-    """One of the user's hooks ran. `trouble` says why it did not finish."""
-
-    name: str
-    command: str
-    exit_code: int | None
-    trouble: str = ""
-
-
-class RunWarning(Struct, frozen=True, kw_only=True, tag_field="event", tag="warning"):
-    """Something is wrong, but the run continues."""
-
-    text: str
-
-
-class RunFinished(Struct, frozen=True, kw_only=True, tag_field="event", tag="end"):
-    """The run is over. `outcome` is a RestReason or an ending of runs; `iterations` is of this call."""
-
-    outcome: str
-    detail: str
-    exit_code: int
-    iterations: int
-
-
-RunProgressEvent = (
-    RunStarted
-    | IterationStarted
-    | AgentPrinted
-    | AgentEnded
-    | TaskCompleted
-    | IterationJudged
-    | HookRan
-    | RunWarning
-    | RunFinished
-)
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The ids of the checks that did not pass."""
+        return tuple(run.id for run in self.runs if not run.passed)
 
 
 class RunStatusQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -228,7 +158,7 @@ class WorkerChange(Struct, frozen=True, kw_only=True):
 
     "start" another agent on this `machine`, if one may begin; `planning`: one without a task is at work.
     "renew" the claims of those at work. "settle" `worker`, whose work was merged, or not, for the reason
-    `refused`.
+    `refused`: with these `files`, or because it is in conflict in them.
     """
 
     session: str
@@ -238,6 +168,7 @@ class WorkerChange(Struct, frozen=True, kw_only=True):
     machine: str = ""
     worker: int = 0
     refused: str = ""
+    files: tuple[str, ...] = ()
 
 
 class WorkerAnswer(Struct, frozen=True):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from math import inf
+from typing import NamedTuple
 
 from msgspec import Struct, field
 
@@ -128,51 +130,66 @@ def goalless_budget(session: Session) -> int:
     return GOALLESS_CONTINUATIONS if session.retry is None else session.retry
 
 
+class Limit(NamedTuple):
+    """What is used of a limit, which is infinite where none is set. `scope` follows the unit in words."""
+
+    used: float
+    most: float
+    unit: str
+    scope: str = ""
+
+    @property
+    def text(self) -> str:
+        """The limit in words."""
+        return f"{format_number(self.used)} of {format_number(self.most)} {self.unit}{self.scope}"
+
+
 def reached_goal_limit(goal: Goal, session: Session, settings: Settings) -> str:
     """Describe the first limit that is reached; "" where none is."""
     spent = goal.spent
     limits = (
-        (spent.continuations, continuation_budget(session, settings), "continuations"),
-        (goal.lifetime, LIFETIME_CONTINUATIONS, "continuations over the goal's whole life"),
-        (spent.tokens, goal.max_tokens or settings.goal_max_tokens, "tokens"),
-        (spent.judge_cents, settings.goal_max_cents, "cents for judging"),
-        (int(spent.seconds), goal.max_seconds or settings.goal_max_seconds, "seconds of work"),
+        Limit(spent.continuations, continuation_budget(session, settings), "continuations"),
+        Limit(goal.lifetime, LIFETIME_CONTINUATIONS, "continuations over the goal's whole life"),
+        Limit(spent.tokens, goal.max_tokens or settings.goal_max_tokens, "tokens"),
+        _judging_limit(goal, settings),
+        Limit(int(spent.seconds), goal.max_seconds or settings.goal_max_seconds, "seconds of work"),
     )
     return _first_reached_limit(limits)
 
 
 def reached_cents_limit(goal: Goal, settings: Settings) -> str:
     """Describe the limit on the cost of judging this goal if it is reached, else ""."""
-    return _first_reached_limit(((goal.spent.judge_cents, settings.goal_max_cents, "cents for judging"),))
+    return _first_reached_limit((_judging_limit(goal, settings),))
+
+
+def _judging_limit(goal: Goal, settings: Settings) -> Limit:
+    return Limit(goal.spent.judge_cents, settings.goal_max_cents or inf, "cents", " for judging")
 
 
 def reached_daily_limit(today: Spending, settings: Settings) -> str:
     """Describe the daily limit that is reached, else "". What workers spent counts with judging."""
-    judge = settings.judge
-    return _first_reached_limit(
-        (
-            (today.cents, judge.daily_cents, "cents for judging and workers today"),
-            (today.tokens, judge.daily_tokens, "tokens for judging and workers today"),
-        )
-    )
+    return _first_reached_limit(daily_limits(today, settings)[:-1])
 
 
 def reached_worker_limit(today: Spending, settings: Settings) -> str:
     """Describe the daily limit at which no worker is started, else "". Judging and workers count together."""
-    own = (today.cents, settings.workers.max_cents_per_day, "cents today")
-    return _first_reached_limit((own,)) or reached_daily_limit(today, settings)
+    return _first_reached_limit(daily_limits(today, settings))
 
 
-def _first_reached_limit(limits: Iterable[tuple[float, float | None, str]]) -> str:
-    return next(
-        (
-            f"{_format_number(used)} of {_format_number(limit)} {unit}"
-            for used, limit, unit in limits
-            if limit is not None and used >= limit
-        ),
-        "",
+def daily_limits(today: Spending, settings: Settings) -> tuple[Limit, ...]:
+    """Return the limits of the day; the last one does not hold for judging."""
+    judge, workers, scope = settings.judge, settings.workers, " for judging and workers today"
+    return (
+        Limit(today.cents, judge.daily_cents or inf, "cents", scope),
+        Limit(today.tokens, judge.daily_tokens or inf, "tokens", scope),
+        Limit(today.cents, workers.max_cents_per_day or inf, "cents", " today"),
     )
 
 
-def _format_number(number: float) -> str:
+def _first_reached_limit(limits: Iterable[Limit]) -> str:
+    return next((limit.text for limit in limits if limit.used >= limit.most), "")
+
+
+def format_number(number: float) -> str:
+    """Return a number with at most one decimal."""
     return f"{number:.1f}".removesuffix(".0")

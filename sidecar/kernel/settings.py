@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from msgspec import Meta, Struct
 from msgspec.structs import astuple
@@ -126,14 +126,16 @@ class GateSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     `seconds` is the deadline of one required gate, `advisory_seconds` of an advisory one. A gate that took no
     longer than `trial_seconds` is tried, before it decides, whether it could fail. `detect`: whether gates
-    are detected from the project's files. `without_goal`: whether configured required gates run at stops
-    without a goal. `pr`, `ci`: whether the pull request and its checks are queried (through gh or glab).
+    are detected from the project's files. `at_once`: how many suites of all sessions run at a time, 0 for no
+    limit. `without_goal`: whether configured required gates run at stops without a goal. `pr`, `ci`: whether
+    the pull request and its checks are queried (through gh or glab).
     """
 
     seconds: GATE_SECONDS = 600
     advisory_seconds: GATE_SECONDS = 120
     trial_seconds: Annotated[int, Meta(ge=0, le=800)] = 60
     detect: bool = True
+    at_once: Annotated[int, Meta(ge=0, le=64)] = 1
     without_goal: bool = False
     pr: bool = False
     ci: bool = False
@@ -193,6 +195,24 @@ class RunSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     hook_seconds: Annotated[int, Meta(ge=1, le=3600)] = 60
     extra: Annotated[str, Meta(max_length=4000)] = ""
     hooks: RunHooks = RunHooks()
+
+
+NOTICE_KIND = Literal["waiting", "limited", "stuck", "budget", "ended"]
+
+
+class NotifySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Of what people are told who are not there, and how; no way is set by default.
+
+    `desktop`: by notify-send or osascript. `command` is a shell line. `webhook` is a URL, of which all behind
+    the host is secret. `body` are the fields of the JSON that it gets, in which $title, $message, $kind
+    and $project are filled in; without them it gets these four.
+    """
+
+    on: tuple[NOTICE_KIND, ...] = get_args(NOTICE_KIND)
+    desktop: bool = False
+    command: str = ""
+    webhook: Annotated[str, Meta(pattern="^(https?://.*)?$")] = ""
+    body: dict[str, str] = {}
 
 
 class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -259,7 +279,7 @@ class PhaseSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Whether the tool of a phase may be called, in which modes, and the mode where none is given."""
 
     enabled: bool = True
-    modes: tuple[Mode, ...] = tuple(Mode)
+    modes: Annotated[tuple[Mode, ...], Meta(min_length=1)] = tuple(Mode)
     default_mode: Mode = Mode.FULL
 
 
@@ -312,6 +332,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     workers: WorkerSettings = WorkerSettings()
     gates: GateSettings = GateSettings()
     gate: dict[str, ConfiguredGate] = {}
+    notify: NotifySettings = NotifySettings()
     log: LogSettings = LogSettings()
     run: RunSettings = RunSettings()
     loop: LoopSettings = LoopSettings()
@@ -338,8 +359,16 @@ class TokenUsage(Struct, frozen=True):
         """What counts for budgets: uncached input plus output."""
         return self.input + self.output
 
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
 
-def answer_price_cents(model: str, usage: TokenUsage, prices: Mapping[str, ModelPrice]) -> float | None:
+
+Prices = Mapping[str, ModelPrice]
+"""By the name that a service gives the model."""
+NO_PRICES: Final[Prices] = {}
+
+
+def answer_price_cents(model: str, usage: TokenUsage, prices: Prices) -> float | None:
     """Price an answer by the exact name of its model, else by the longest prefix; None if unknown."""
     names = [name for name in prices if name and model.startswith(name)]
     if not names:
@@ -347,6 +376,12 @@ def answer_price_cents(model: str, usage: TokenUsage, prices: Mapping[str, Model
     price = prices[max(names, key=len)]
     cached = price.input if price.cached is None else price.cached
     return (usage.input * price.input + usage.cached * cached + usage.output * price.output) / MILLION
+
+
+def priced_cents(model: str, usage: TokenUsage, told: float | None, prices: Prices) -> float | None:
+    """Return what an agent cost: by the user's price of its model, else what it `told`, None if unknown."""
+    own = answer_price_cents(model, usage, prices) if usage.tokens else None
+    return told if own is None else own
 
 
 def model_prices(settings: Settings) -> dict[str, ModelPrice]:

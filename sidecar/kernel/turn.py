@@ -114,7 +114,8 @@ class Turn(Struct, frozen=True, kw_only=True):
     host's rest is not the end of the agent's turn, "" where it is. `readable` is false where the host keeps
     no transcript: then everything but `last_message` is unknown, not empty. `current` is false where the
     record does not hold the last message yet: then calls before it may be missing. `rewound` are the ids of
-    the prompts that the user went back before, the newest last.
+    the prompts that the user went back before, the newest last. `waited`: seconds of it in which nobody
+    worked.
 
     The session's journal adds what the host does not record: the `planned` tasks, what the agent noted as
     `stuck` (the newest first), and whether it declared the session `complete`.
@@ -136,6 +137,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     unfinished: str = ""
     native_goal: str = ""
     tokens: int = 0
+    waited: float = 0.0
     position: int = 0
     readable: bool = True
     current: bool = True

@@ -3,7 +3,8 @@
 Rules:
 
 - A file that is not what it was when the change was planned is a conflict: then everything is put back.
-- Nothing is written outside the project, neither by a path nor through a link.
+- Nothing is written outside the project, neither by a path nor through a link; no new link leads out of it.
+- Whatever a file holds is applied: text or not, a link, permission to run it.
 - New versions are written beside the project's files first, into one folder at its top. Then each file that
   goes is renamed into that folder, and examined there, and each new one is linked into its place. So
   what somebody writes meanwhile is never overwritten, and putting back takes no room on the disk.
@@ -27,8 +28,9 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from sidecar.kernel.evidence import FileChange, decode_file_content
+from sidecar.kernel.evidence import FileChange
 from sidecar.platform.files import (
     OWNER_FOLDER,
     UnusableFileError,
@@ -38,22 +40,26 @@ from sidecar.platform.files import (
     write_whole,
 )
 from sidecar.platform.git import git_blob_name
-from sidecar.platform.paths import UNFINISHED_FOLDER
+from sidecar.platform.paths import UNFINISHED_FOLDER, link_leads_out
 
 STAGING_PREFIX: Final = ".supervisor-"
 """How the folder in the project begins. It has a .gitignore that ignores all of it."""
-FILE_LIMIT: Final = 8 << 20
-"""Maximum bytes of one file of a copy."""
 UNFINISHED_LIMIT: Final = 1 << 28
 """Maximum bytes of a note."""
 NAMED_FILES: Final = 5
 LINK_MODE: Final = "120000"
 """How git calls a symbolic link."""
+PLAIN: Final = "100"
+"""How git begins the mode of a plain file."""
 READ_BLOCK: Final = 1 << 20
 
 
 class ApplyError(Exception):
     """The changes cannot be applied, and what was written is put back. The message says why."""
+
+
+class ConflictError(ApplyError):
+    """Somebody else changed a file meanwhile."""
 
 
 class FileStep(Struct, frozen=True, array_like=True):
@@ -65,20 +71,6 @@ class FileStep(Struct, frozen=True, array_like=True):
     path: str
     before: str
     after: str
-
-
-class NewVersion(Struct, frozen=True):
-    """A file's version as it must be before, and its new mode and content; None removes it."""
-
-    path: str
-    before: str
-    mode: int
-    content: bytes | None
-
-    @property
-    def after(self) -> str:
-        """The new version, as `file_version` gives it."""
-        return "" if self.content is None else f"{plain_mode(self.mode)} {git_blob_name(self.content)}"
 
 
 class _Unfinished(Struct, frozen=True):
@@ -199,7 +191,7 @@ class Staging:
             with suppress(FileNotFoundError):
                 place.rename(old)
             if file_version(old) != step.before:
-                raise ApplyError(f"{step.path} was changed meanwhile, so nothing was changed. Try again")
+                raise ConflictError(f"{step.path} was changed meanwhile, so nothing was changed. Try again")
         if not step.after:
             _remove_empty_folders(place.parent, self._project)
             return
@@ -208,7 +200,7 @@ class Staging:
         try:
             _move_without_replacing(self.new / str(number), place)
         except FileExistsError as error:
-            raise ApplyError(f"{step.path} came meanwhile, so nothing was changed. Try again") from error
+            raise ConflictError(f"{step.path} came meanwhile, so nothing was changed. Try again") from error
 
     def _discard(self) -> None:
         """Remove the folder, and the note last: until then a kill leaves neither behind."""
@@ -298,26 +290,13 @@ class ChangeApplier:
             staging.close()
 
     def apply(self, project: Path, copy: Path, changes: Sequence[FileChange]) -> None:
-        """Give these files of the project the content that they have in the copy, but not its modes.
-
-        Raises ApplyError, and OSError after everything was put back.
-        """
-        self.replace(project, [_read_new_version(project, copy, one) for one in _single_files(changes)])
-
-    def replace(self, project: Path, versions: Sequence[NewVersion]) -> None:
-        """Give these files of the project their new contents.
+        """Give these files of the project the content that they have in the copy, and modes that changed.
 
         Raises ApplyError, and OSError after everything was put back.
         """
         with self.staging(project) as staging:
-            steps = []
-            for number, version in enumerate(versions):
-                if version.content is not None:
-                    new = staging.new / str(number)
-                    write_whole(new, version.content)
-                    new.chmod(version.mode)
-                steps.append(FileStep(version.path, version.before, version.after))
-            staging.swap(steps)
+            single = enumerate(_single_files(changes))
+            staging.swap([_stage(project, copy, one, staging.new / str(number)) for number, one in single])
 
     def roll_back(self) -> tuple[str, ...]:
         """Undo what processes left unfinished that are dead now; return a line for each project."""
@@ -335,31 +314,39 @@ def _single_files(changes: Sequence[FileChange]) -> Iterator[FileChange]:
     """Yield each change; a move is a removed file and a new one."""
     for change in changes:
         if change.old_path and change.old_path != change.path:
-            yield FileChange(path=change.old_path, before=change.before)
-            yield FileChange(path=change.path, after=change.after, unread=change.unread, link=change.link)
+            yield FileChange(path=change.old_path, before=change.before, was=change.was)
+            yield replace(change, old_path="", before=None, was="")
         else:
             yield change
 
 
-def _read_new_version(project: Path, copy: Path, change: FileChange) -> NewVersion:
-    """Read what a file becomes. Raises ApplyError."""
-    if change.unread or change.link:
-        raise ApplyError(f"{change.path}: {change.unread or 'it is a link now'}, so it is not applied")
-    _check_path(change.path)
-    check_folders(project, change.path)
-    place = project / change.path
-    try:
-        before = read_whole(place, FILE_LIMIT) if os.path.lexists(place) else None
-        after = read_whole(copy / change.path, FILE_LIMIT) if change.after is not None else None
-        mode = (copy / change.path if before is None else place).stat().st_mode & 0o777
-    except (UnusableFileError, OSError, ValueError) as error:
-        raise ApplyError(f"{change.path} cannot be applied: {error}") from error
-    if (None if before is None else decode_file_content(before).text) != change.before:
-        raise ApplyError(f"{change.path} was changed meanwhile, so nothing was applied. Try again")
-    if (None if after is None else decode_file_content(after).text) != change.after:
-        raise ApplyError(f"{change.path} was changed while the tests ran, so nothing was applied")
-    version = "" if before is None else f"{plain_mode(mode)} {git_blob_name(before)}"
-    return NewVersion(change.path, version, mode, after)
+def _stage(project: Path, copy: Path, change: FileChange, new: Path) -> FileStep:
+    """Write what a file becomes, if both versions are those of the change. Raises ApplyError, OSError."""
+    path, place, source = change.path, project / change.path, copy / change.path
+    _check_path(path)
+    check_folders(project, path)
+    if change.unread and not (change.was or change.now):
+        raise ApplyError(f"{path}: {change.unread}, so it is not applied")
+    before = file_version(place)
+    if before[7:] != _content_name(change.was, change.before):
+        raise ConflictError(f"{path} was changed meanwhile, so nothing was applied. Try again")
+    if file_version(source)[7:] != _content_name(change.now, change.after):
+        raise ApplyError(f"{path} was changed while the tests ran, so nothing was applied")
+    if not os.path.lexists(source):
+        return FileStep(path, before, "")
+    if source.is_symlink() and link_leads_out(path, str(source.readlink())):
+        raise ApplyError(f"{path} is a link out of the project, to {source.readlink()}, so it is not applied")
+    shutil.copyfile(source, new, follow_symlinks=False)
+    if not source.is_symlink():
+        same_mode = not change.now or change.was[:6] == change.now[:6]
+        moded = place if same_mode and before.startswith(PLAIN) else source
+        new.chmod(moded.stat().st_mode & 0o777)
+    return FileStep(path, before, file_version(new))
+
+
+def _content_name(version: str, text: str | None) -> str:
+    """Return git's name of a content: of its version, where that is known, else of its text."""
+    return version[7:] or ("" if text is None else git_blob_name(text.encode("utf-8", "surrogateescape")))
 
 
 def _undo(note: Path) -> Iterator[str]:

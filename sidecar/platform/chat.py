@@ -21,15 +21,7 @@ FORMS: Final = 3
 """Ways to request a structure: an enforced schema, then any JSON object, then instructions only."""
 FORM_REFUSAL_STATUSES: Final = frozenset((400, 404, 415, 422, 500, 501))
 """Statuses with which services refuse a form that they do not know; a passing failure is none."""
-FORM_WORDS: Final = (
-    "response_format",
-    "json",
-    "schema",
-    "grammar",
-    "structured",
-    "format",
-    "not support",
-)
+FORM_WORDS: Final = ("json", "schema", "grammar", "structured", "format", "not support")
 """Words of an error text about the form, from the many makers of such services."""
 FINISH_REASON_FAULTS: Final = {
     "content_filter": "the model service filtered the model's answer",
@@ -62,21 +54,18 @@ class _Choice(Struct, frozen=True):
     finish_reason: str | None = None
 
 
-class _Details(Struct, frozen=True):
-    cached_tokens: object = 0
-
-
 class _Usage(Struct, frozen=True):
     """Usage as the service counts it: input includes cached tokens. null and invalid values are no error."""
 
     prompt_tokens: object = 0
     completion_tokens: object = 0
-    prompt_tokens_details: _Details | None = None
+    prompt_tokens_details: dict[str, object] | None = None
 
     def plain(self) -> TokenUsage:
         """Convert it; the cached tokens are limited to the input."""
         sent = token_count_or_zero(self.prompt_tokens)
-        cached = min(sent, token_count_or_zero((self.prompt_tokens_details or _Details()).cached_tokens))
+        details = self.prompt_tokens_details or {}
+        cached = min(sent, token_count_or_zero(details.get("cached_tokens")))
         return TokenUsage(sent - cached, cached, token_count_or_zero(self.completion_tokens))
 
 

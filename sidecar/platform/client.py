@@ -52,7 +52,6 @@ T = TypeVar("T")
 
 DOCTOR_ADVICE: Final = "see what is wrong: supervisor doctor"
 WAIT_ADVICE: Final = "wait until it is done, then type this again"
-AGAIN_ADVICE: Final = "type this again"
 STOP_ADVICE: Final = "end it, the next command starts a new one: supervisor stop"
 
 
@@ -98,11 +97,12 @@ class _SidecarConnection:
 
     def __init__(self, paths: Paths, seconds: float = GREETING_S) -> None:
         self.on_notice: Callable[[str, Raw], None] | None = None
-        self._unread = bytearray()
         with chdir(paths.run):
             self._socket = connect_to_sidecar(seconds)
+        self._lines = self._socket.makefile("rb")
 
     def close(self) -> None:
+        self._lines.close()
         self._socket.close()
 
     def ask(
@@ -116,12 +116,9 @@ class _SidecarConnection:
             self._socket.settimeout(max(0.001, min(silence_s, end - time.monotonic())))
             answer = _decode_answer(self._line(), RpcMessage)
             if answer.error:
-                refused = answer.error.code == BAD_INPUT
-                raise (
-                    SidecarRefusedError(answer.error.message)
-                    if refused
-                    else SidecarError(answer.error.message, DOCTOR_ADVICE)
-                )
+                if answer.error.code == BAD_INPUT:
+                    raise SidecarRefusedError(answer.error.message)
+                raise SidecarError(answer.error.message, DOCTOR_ADVICE)
             if answer.result is not UNSET:
                 return _decode_answer(answer.result, kind)
             if answer.method is not UNSET and self.on_notice is not None:
@@ -135,13 +132,9 @@ class _SidecarConnection:
                 self._line()
 
     def _line(self) -> bytes:
-        while (end := self._unread.find(b"\n")) < 0:
-            chunk = self._socket.recv(1 << 16)
-            if not chunk:
-                raise ConnectionResetError("the sidecar hung up")
-            self._unread += chunk
-        line = bytes(self._unread[:end])
-        del self._unread[: end + 1]
+        line = self._lines.readline()
+        if not line.endswith(b"\n"):
+            raise ConnectionResetError("the sidecar hung up")
         return line
 
 
@@ -167,14 +160,8 @@ class SidecarClient:
         self._starts = starts
         self._paths = paths
         self._version = version
-        self._command = tuple(command) or (
-            sys.executable,
-            "-P",
-            "-c",
-            SERVE,
-            installation.code_root(),
-            "serve",
-        )
+        served = (sys.executable, "-P", "-c", SERVE, installation.code_root(), "serve")
+        self._command = tuple(command) or served
         self._silence_s = silence_s
 
     def call(
@@ -219,14 +206,10 @@ class SidecarClient:
                 unblocking_command(Path(error.filename or self._paths.state), error),
             ) from error
         starter = installation.plugin_root() / "hooks" / "cold.py"
-        ended = asyncio.run(
-            processes.run_process(
-                (sys.executable, "-I", "-S", str(starter), f"{START_S}", *self._command),
-                cwd="/",
-                environment=os.environ,
-                seconds=START_S + GREETING_S,
-            )
-        )
+        words = (sys.executable, "-I", "-S", str(starter), f"{START_S}", *self._command)
+        seconds = START_S + GREETING_S
+        run = processes.run_process(words, cwd="/", environment=os.environ, seconds=seconds)
+        ended = asyncio.run(run)
         if ended.exit_code != 0:
             said = ended.reason or ended.output.decode("utf-8", "replace").strip().rpartition("\n")[2]
             raise SidecarError(f"the sidecar cannot be started ({said})", DOCTOR_ADVICE)
@@ -277,7 +260,7 @@ class SidecarClient:
             return answer
         code = installation.first_reading(self._read_code)
         if self._read_code() != code:
-            raise SidecarError("Supervisor was upgraded while this command ran", AGAIN_ADVICE)
+            raise SidecarError("Supervisor was upgraded while this command ran", "type this again")
         # One from before there was a digest makes room for a newer version, and for nobody else.
         version = self._version if answer.code else f"{answer.version}.1"
         return self._greeted(link, HelloRequest(version, code))
@@ -320,12 +303,8 @@ def _decode_answer(line: Raw | bytes, kind: type[T]) -> T:
 # Closing the connection cancels the request.
 
 
-def _ignore_notification(method: str, params: Raw) -> None:
-    """Ignore a notification."""
-
-
 async def request_sidecar(
-    method: str, params: Struct, hear: Callable[[str, Raw], None] = _ignore_notification
+    method: str, params: Struct, hear: Callable[[str, Raw], None] = lambda *_: None
 ) -> bytes:
     """Send a request and return the result's JSON; `hear` receives every notification until then.
 

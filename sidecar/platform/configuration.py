@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from sidecar.kernel.settings import CONTINUATION_BUDGET, ConfiguredGate, GateSettings, Settings
-from sidecar.platform.files import UnusableFileError, read_whole
+from sidecar.platform.files import SeenFiles, UnusableFileError, read_whole
 from sidecar.platform.steering import PROJECT_CONFIGURATION, UNHELD, FilesInForce, describe_edit
 from sidecar.platform.toml import (
     FILE_LIMIT,
@@ -76,7 +76,7 @@ def read_project_gates(project: str, files: FilesInForce = UNHELD) -> GateFileSe
         file = read_toml(files.path_in_force(path), str(path), follow=False)
     except UnusableError as error:
         return GateFileSettings(file=TomlFile(str(path)), problems=(f"{path}: {error}; it says nothing",))
-    names = {field.name for field in msgspec.structs.fields(Settings)}
+    names = {*Settings.__struct_fields__}
     words, wrongs = fit_toml_fields(_ProjectFileSettings, file.table, names - {"gates", "gate"})
     gate, more = split_valid_gates(words.gate)
     return gather_gate_settings(file, words.gates, gate, [*wrongs, *more])
@@ -223,6 +223,9 @@ class ConfigurationFile:
         self._path = user_config_file(environment)
         self._ancestor = ancestor_settings_file(environment)
         self._files = files
+        self._seen = SeenFiles()
+        self._paths: tuple[Path, ...] | None = None
+        self._known: tuple[Settings, GateFileSettings]
 
     def load(self) -> tuple[Settings, tuple[str, ...]]:
         settings, words = self.read()
@@ -236,6 +239,12 @@ class ConfigurationFile:
 
     def read(self) -> tuple[Settings, GateFileSettings]:
         """The settings in force, and the gate settings that config.toml itself contains."""
+        paths = tuple(self._files.path_in_force(path) for path in (self._path, self._ancestor) if path)
+        if any(self._seen.is_new(path) for path in paths) or paths != self._paths:
+            self._paths, self._known = paths, self._read()
+        return self._known
+
+    def _read(self) -> tuple[Settings, GateFileSettings]:
         name, problems = str(self._path), []
         inherited, unusable = self._read_ancestor()
         try:
@@ -248,7 +257,7 @@ class ConfigurationFile:
         gate, more = split_valid_gates(settings.gate)
         settings = replace(settings, gate=gate)
         wrongs += more
-        settings, more = _drop_invalid_worker_settings(settings)
+        settings, more = _drop_invalid_combinations(settings)
         wrongs += more
         if too_long := _stop_seconds_error(settings):
             wrongs.append(too_long)
@@ -260,7 +269,7 @@ class ConfigurationFile:
         return _read_ancestor_settings(self._ancestor, self._files) if self._ancestor else ({}, ())
 
 
-def _drop_invalid_worker_settings(settings: Settings) -> tuple[Settings, list[FieldError]]:
+def _drop_invalid_combinations(settings: Settings) -> tuple[Settings, list[FieldError]]:
     """The settings without combinations that say nothing, or that say a price twice, and their errors."""
     wrongs, models, workers = [], dict(settings.models), settings.workers
     for name, model in settings.models.items():
@@ -275,7 +284,14 @@ def _drop_invalid_worker_settings(settings: Settings) -> tuple[Settings, list[Fi
     if workers.backend == "command" and not workers.command:
         wrongs.append(FieldError(("workers", "backend"), 'needs workers.command; "auto" is in force'))
         workers = replace(workers, backend="auto")
-    return replace(settings, models=models, workers=workers), wrongs
+    phases = dict(settings.governance.phase)
+    for phase, rules in phases.items():
+        if rules.default_mode not in rules.modes:
+            fault = f'"{rules.default_mode}" is none of its modes; "{rules.modes[0]}" is in force'
+            wrongs.append(FieldError(("governance", "phase", phase, "default_mode"), fault))
+            phases[phase] = replace(rules, default_mode=rules.modes[0])
+    governance = replace(settings.governance, phase=phases)
+    return replace(settings, models=models, workers=workers, governance=governance), wrongs
 
 
 def _stop_seconds_error(settings: Settings) -> FieldError | None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sidecar.platform import processes
 from sidecar.platform.data import load_data
-from sidecar.platform.git import find_checkout
+from sidecar.platform.git import find_checkout, first_line
 
 MARKS: Final = ("pyvenv.cfg", "conda-meta")
 """What an environment has in its folder: of venv, virtualenv and uv, and of conda."""
@@ -113,8 +113,7 @@ async def managed_environment(folder: Path, session: Mapping[str, str]) -> Path 
     """Ask the package manager of a folder for the environment that it keeps elsewhere."""
     for manager in _managers_of(folder):
         if manager.file:
-            with_python = _first_line(folder / manager.file)
-            place = Path(with_python).parent.parent
+            place = Path(first_line(folder / manager.file).strip()).parent.parent
         elif manager.ask and (program := processes.find_program(manager.ask[0], session, str(folder))):
             asked = (program, *manager.ask[1:])
             done = await processes.run_process(
@@ -161,13 +160,6 @@ def describe_environment(environment: Path, project: str) -> str:
     except OSError:
         found = None
     return f"{place} (Python {found[1]})" if found else place
-
-
-def _first_line(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8", errors="replace").partition("\n")[0].strip()
-    except OSError:
-        return ""
 
 
 # --- the environment in which a project's own commands run, and the Python that belongs to it ---------------
@@ -258,16 +250,14 @@ async def with_project_python(
     `python` is as in Gate. Raises PythonMissingError.
     """
     found = PYTHON_MODULE_LINE.match(line)
-    if python:
-        own = named_environment(python, project or folder)
-        if own is None:
-            raise PythonMissingError(f"there is no Python at {python}, which gate.ID.python names")
-        interpreter, environment = str(python_of(own)), project_environment(folder, session, project, python)
-    elif found:
+    if found and not python:
         interpreter, environment = await find_interpreter(folder, session, project, found["module"])
     else:
-        own = await find_environment(folder, session, project)
-        return line, _activated_environment(session, own, _node_bin_folders(folder, project))
+        own = await find_environment(folder, session, project, python)
+        if python and own is None:
+            raise PythonMissingError(f"there is no Python at {python}, which gate.ID.python names")
+        interpreter = str(python_of(own)) if own else ""
+        environment = _activated_environment(session, own, _node_bin_folders(folder, project))
     if not found:
         return line, environment
     return f"{shlex.quote(interpreter)} -m {line[found.start('module') :]}", environment
@@ -315,14 +305,11 @@ def named_environments(place: Path, session: Mapping[str, str]) -> dict[str, str
 
 def _environments_in(places: Iterable[Path], session: Mapping[str, str]) -> list[Path]:
     active = Path(session.get("VIRTUAL_ENV") or "/")
-    return [
-        found
-        for place in places
-        for found in (
-            *map(Path, named_environments(place, session).values()),
-            *sorted(environments_in(place), key=lambda found: found != active),
-        )
-    ]
+    found = list[Path]()
+    for place in places:
+        found += map(Path, named_environments(place, session).values())
+        found += sorted(environments_in(place), key=lambda one: one != active)
+    return found
 
 
 async def _managed_environment(folder: str, session: Mapping[str, str], project: str) -> Path | None:
@@ -343,12 +330,8 @@ def _node_bin_folders(folder: str, project: str) -> Iterator[Path]:
 
 
 async def _has_module(module: str, python: Path, folder: str, session: Mapping[str, str]) -> bool:
-    done = await processes.run_process(
-        (str(python), "-c", MODULE_PROBE, module),
-        cwd=folder,
-        environment=_activated_environment(session, None),
-        seconds=PROBE_LIMIT_S,
-    )
+    probe, own = (str(python), "-c", MODULE_PROBE, module), _activated_environment(session, None)
+    done = await processes.run_process(probe, cwd=folder, environment=own, seconds=PROBE_LIMIT_S)
     return done.exit_code == 0
 
 

@@ -36,6 +36,7 @@ from sidecar.kernel.log import (
 )
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import LogSettings
+from sidecar.kernel.text import escape_unencodable
 from sidecar.platform.data import decode_json
 from sidecar.platform.files import FileFault, ensure_folder, exclusively, list_set_aside, set_aside
 from sidecar.platform.ports import Clock, remember_newest
@@ -82,12 +83,18 @@ SCHEMA_COOKIE: Final = "PRAGMA schema_version"
 OBJECTS: Final = "SELECT sql FROM sqlite_master WHERE sql != 'CREATE TABLE sqlite_sequence(name,seq)'"
 OWN_OBJECTS: Final = {(one.strip(),) for one in SCHEMA.split(";") if "CREATE" in one}
 """What makes the tables and indexes of a log, as SQLite keeps it."""
+OTHERS_WROTE: Final = "PRAGMA data_version"
+"""Gives a number that is another one after another connection wrote."""
 WRITTEN: Final = "SELECT at, data FROM events WHERE position = ?"
 COLUMNS: Final = "position, at, host, session, project, system, kind, origin, data"
 NO_AUDIT: Final = f"kind != '{AUDIT_KIND}'"
 """The audit has its own order of removal, and its own chain that shows losses."""
 TOO_OLD: Final = f"position < ? AND {NO_AUDIT}"
 AUDIT_BYTES: Final = f"SELECT TOTAL(LENGTH(data)) FROM events WHERE kind = '{AUDIT_KIND}'"  # noqa: S608 - no text of others
+USED_BYTES: Final = (
+    "SELECT (page_count - freelist_count) * page_size"
+    " FROM pragma_page_count(), pragma_freelist_count(), pragma_page_size()"
+)
 ENDS: Final = "SELECT (SELECT MIN(position) FROM events), (SELECT MAX(position) FROM events)"
 LOST_WITH_LOG: Final = "what it told of stops, tasks and cost is gone; goals and approvals are kept"
 LOOK_HERE: Final = "Type in a shell: supervisor doctor"
@@ -134,11 +141,15 @@ class _Connection(sqlite3.Connection):
 
 
 class _Watched:
-    """How many events of a session there must be from a position on."""
+    """How many events of a session there must be from a position on.
+
+    `seen`: a connection on which they were counted, and what others had written by then.
+    """
 
     def __init__(self, first: int) -> None:
         self.first = first
         self.count = 0
+        self.seen: tuple[_Connection, int] | None = None
 
 
 class EventLogFile:
@@ -165,8 +176,8 @@ class EventLogFile:
 
     def append(self, event: LoggedEvent) -> int:
         host, session = (event.session.host, event.session.id) if event.session else ("", "")
-        texts = map(_encodable, (host, session, event.project, event.system, event.kind, event.origin))
-        row = (event.at, *texts, _pack(event.data))
+        words = (host, session, event.project, event.system, event.kind, event.origin)
+        row = (event.at, *map(escape_unencodable, words), _pack(event.data))
         position = self._carry_out(lambda connection: _insert(connection, row), create=True)
         if not position:
             raise OSError(errno.EIO, "the log gave no position", str(self._path))
@@ -229,7 +240,7 @@ class EventLogFile:
             if watched is None or self._incidents is None:
                 return
             try:
-                there = self._carry_out(lambda connection: _count(connection, key, watched.first)) or 0
+                there = self._carry_out(lambda connection: _count_again(connection, key, watched)) or 0
             except OSError as error:
                 log.warning("%s: the log could not be read: %s", key.id, error)
                 return
@@ -377,7 +388,7 @@ class EventLogFile:
         if start > first:
             self._delete(connection, TOO_OLD, (start,))
         room = limits.max_megabytes * 1024 * 1024 + connection.execute(AUDIT_BYTES).fetchone()[0]
-        while start <= last and _used_bytes(connection) > room:
+        while start <= last and connection.execute(USED_BYTES).fetchone()[0] > room:
             start += (last - start) // TRIMMED_PART + 1
             self._delete(connection, TOO_OLD, (start,))
 
@@ -422,12 +433,12 @@ def _condition(wanted: EventFilter) -> tuple[str, tuple[object, ...]]:
     parts: list[tuple[str, tuple[object, ...]]] = [("TRUE", ())]
     if wanted.session is not None:
         session = (wanted.session.id, wanted.session.host)
-        parts.append(("session = ? AND host = ?", tuple(map(_encodable, session))))
+        parts.append(("session = ? AND host = ?", tuple(map(escape_unencodable, session))))
     if wanted.project:
-        parts.append((f"{'' if by_project else '+'}project = ?", (_encodable(wanted.project),)))
-    for column, names in (("system", wanted.systems), (f"{'' if by_kind else '+'}kind", wanted.kinds)):
-        if names:
-            parts.append((f"{column} IN ({', '.join('?' * len(names))})", tuple(map(_encodable, names))))
+        parts.append((f"{'' if by_project else '+'}project = ?", (escape_unencodable(wanted.project),)))
+    if wanted.kinds:
+        among = f"{'' if by_kind else '+'}kind IN ({', '.join('?' * len(wanted.kinds))})"
+        parts.append((among, tuple(map(escape_unencodable, wanted.kinds))))
     if wanted.since is not None:
         parts.append(("at >= ?", (wanted.since,)))
     if wanted.before is not None:
@@ -439,16 +450,14 @@ def _count(
     connection: _Connection, key: SessionKey, first: int, where: str = "TRUE", values: tuple[object, ...] = ()
 ) -> int:
     query = f"SELECT COUNT(*) FROM events WHERE session = ? AND host = ? AND position >= ? AND {NO_AUDIT} AND {where}"  # noqa: E501, S608 - no text of others
-    asked = (_encodable(key.id), _encodable(key.host), first, *values)
+    asked = (escape_unencodable(key.id), escape_unencodable(key.host), first, *values)
     return int(connection.execute(query, asked).fetchone()[0])
 
 
-def _used_bytes(connection: _Connection) -> int:
-    pages, free, size = (
-        connection.execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("page_count", "freelist_count", "page_size")
-    )
-    return int((pages - free) * size)
+def _count_again(connection: _Connection, key: SessionKey, watched: _Watched) -> int:
+    """Count the events of a session, unless nobody else wrote since."""
+    before, watched.seen = watched.seen, (connection, connection.execute(OTHERS_WROTE).fetchone()[0])
+    return watched.count if watched.seen == before else _count(connection, key, watched.first)
 
 
 def _event(row: tuple[Any, ...]) -> LoggedEvent:
@@ -494,10 +503,6 @@ def decode_event_data(kind: str, text: bytes) -> EventData:
         return decode_json(text, _KINDS[kind])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return UnreadableEvent(kind=kind, why=str(error)[:200])
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 # --- the file -----------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
 OWNER_FILE: Final = 0o600
 OWNER_FOLDER: Final = 0o700
@@ -94,9 +94,8 @@ def remove_stale_temporaries(folder: Path) -> None:
     with contextlib.suppress(OSError):
         for path in folder.iterdir():
             found = _TEMPORARY.fullmatch(path.name)
-            if found and (
-                int(found["process"]) == os.getpid() or not is_process_alive(int(found["process"]))
-            ):
+            process = int(found["process"]) if found else 0
+            if found and (process == os.getpid() or not is_process_alive(process)):
                 path.unlink(missing_ok=True)
 
 
@@ -192,62 +191,42 @@ def stamp_or_empty(path: Path) -> tuple[int, ...]:
 
 
 class SeenFiles:
-    """Tells which files may have changed since they were asked for last, with few calls of the system.
+    """Tells which files may have changed since they were asked for last, with one call for each.
 
-    A file is known by its stamp, and one that was not there by the stamp of its folder: it is not looked for
-    while that is the same. What changed so lately that it may change again unseen is not remembered.
+    A file is known by its stamp, and one that was not there by the stamp of the nearest folder above it. What
+    changed so lately that it may change again unseen is not remembered.
     """
 
     def __init__(self) -> None:
-        self._seen: dict[Path, tuple[Path | None, tuple[int, ...]]] = {}
-        self._folders: dict[Path, tuple[int, ...]] = {}
+        self._seen: dict[Path, tuple[Path, tuple[int, ...]]] = {}
 
-    def begin(self) -> None:
-        """Begin a look: each folder is asked for once until the next one begins."""
-        self._folders.clear()
+    def same(self, paths: Iterable[Path]) -> bool:
+        """Return whether all these were asked for before and none may have changed since."""
+        now: dict[Path, tuple[int, ...]] = {}
+        for path in paths:
+            place, stamp = self._seen.get(path, (path, ()))
+            if place not in now:
+                now[place] = stamp_or_empty(place)
+            if not stamp or now[place] != stamp:
+                return False
+        return True
 
     def is_new(self, path: Path) -> bool:
         """Return whether this file may have changed."""
-        folder, stamp = known = self._seen.get(path, (None, ()))
-        if folder is not None and stamp == self._folder_state(folder):
+        if self.same((path,)):
             return False
-        now = self._look(path)
-        if now == known:
-            return False
-        self._remember(path, now)
-        return True
+        missing, places = path, iter((path, *path.parents))
+        while not (stamp := stamp_or_empty(place := next(places))):
+            missing = place
+        before, now = self._seen.pop(path, None), (place, stamp)
+        may_be_made_elsewhere = place != path and os.path.lexists(missing)  # a link that leads nowhere
+        if time.time_ns() - stamp[1] > FRESH_NS and not may_be_made_elsewhere:
+            self._seen[path] = now
+        return now != before
 
     def forget(self, path: Path) -> None:
         """Let this file count as new the next time."""
         self._seen.pop(path, None)
-
-    def _look(self, path: Path) -> tuple[Path | None, tuple[int, ...]]:
-        """Return the stamp of a file, or the folder in which there is none, and its state."""
-        if stamp := stamp_or_empty(path):
-            return None, stamp
-        folder = path.parent
-        return folder, self._folder_state(folder)
-
-    def _remember(self, path: Path, now: tuple[Path | None, tuple[int, ...]]) -> bool:
-        """Return whether it could be remembered."""
-        folder, stamp = now
-        settled = time.time_ns() - stamp[1] > FRESH_NS and (folder is None or not os.path.lexists(path))
-        if settled:
-            self._seen[path] = now
-        else:
-            self._seen.pop(path, None)
-        return settled
-
-    def _folder_state(self, folder: Path) -> tuple[int, ...]:
-        """Return the stamp of a folder; that of the one above it where there is none."""
-        if folder not in self._folders:
-            above, state = self._seen.get(folder, (None, ()))
-            if above is None or state != self._folder_state(above):
-                now = above, state = self._look(folder)
-                if not self._remember(folder, now) and above is not None:
-                    state = (0, time.time_ns())
-            self._folders[folder] = state
-        return self._folders[folder]
 
 
 # --- writing ------------------------------------------------------------------------------------------------

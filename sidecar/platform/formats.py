@@ -42,6 +42,12 @@ def string_items(value: object) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 
+def script_texts(manifest: Table) -> dict[str, str]:
+    """The scripts of a package.json or composer.json by name."""
+    scripts = table_at(manifest, "scripts").items()
+    return {name: text.strip() for name, text in scripts if isinstance(text, str)}
+
+
 def parse_toml_table(text: str) -> Table:
     """Parse a TOML text into its tables."""
     if LONG_KEY.search(text):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha1
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from msgspec import Struct
 
@@ -30,8 +29,6 @@ GIT_VARIABLES: Final = {
     "LC_ALL": "C",
 }
 """Variables of every call. The session's own GIT_ variables are dropped, because they could redirect git."""
-
-T = TypeVar("T")
 
 
 class UnseenError(Exception):
@@ -110,17 +107,6 @@ def join_with_nul(names: Iterable[str]) -> bytes:
     return b"".join(encode_path(name) + b"\0" for name in names)
 
 
-async def gather_or_cancel(*work: Coroutine[object, object, T]) -> list[T]:
-    """Run coroutines concurrently. The first exception is raised once the others are cancelled and over."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
 def git_blob_name(content: bytes) -> str:
     """Return git's object name of a content."""
     return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
@@ -139,7 +125,7 @@ class Checkout(Struct, frozen=True):
     def tops(self) -> tuple[Path, ...]:
         """The top folders of all checkouts of the repository, the main one first."""
         linked = (
-            Path(file.parent, _first_line(file)).resolve().parent
+            Path(file.parent, first_line(file)).resolve().parent
             for file in self.common.glob("worktrees/*/gitdir")
         )
         return (*([self.common.parent] if self.common.name == ".git" else []), *linked)
@@ -154,15 +140,16 @@ def find_checkout(folder: Path) -> Checkout | None:
     for top in (folder, *folder.parents):
         if (top / ".git").is_dir():
             return Checkout(top, top / ".git")
-        if own := _first_line(top / ".git").removeprefix("gitdir: "):
+        if own := first_line(top / ".git").removeprefix("gitdir: "):
             inner = Path(top, own).resolve()
-            shared, back = _first_line(inner / "commondir"), Path(inner, _first_line(inner / "gitdir"))
+            shared, back = first_line(inner / "commondir"), Path(inner, first_line(inner / "gitdir"))
             is_linked = bool(shared) and back.resolve() == top / ".git"
             return Checkout(top, (inner / shared).resolve() if is_linked else inner)
     return None
 
 
-def _first_line(file: Path) -> str:
+def first_line(file: Path) -> str:
+    """Return the first line of a file; "" where none can be read."""
     try:
         with file.open(encoding="utf-8", errors="surrogateescape") as lines:
             return lines.readline(4096).removesuffix("\n")

@@ -110,11 +110,11 @@ class HeldEdits:
         if self._at_rest is None:
             return ()
         self._load()
-        self._seen.begin()
-        for key in [key for key in self._files if key.rpartition("/")[2].startswith("*")]:
-            self._meet_new_files(key)
-        for key in list(self._files):
-            self._look(key)
+        if not self._seen.same(self._probes.get(key) or self._file(key) for key in self._files):
+            for key in [key for key in self._files if key.rpartition("/")[2].startswith("*")]:
+                self._meet_new_files(key)
+            for key in list(self._files):
+                self._look(key)
         self._save()
         news, self._news = tuple(self._news.values()), {}
         return news
@@ -147,7 +147,6 @@ class HeldEdits:
             force = self._files.get(key, Kept()).force
             return path if self._read(path) == force else self._copy(key, force)
         self._set(key, self._files.get(key, Kept()))
-        self._seen.begin()
         self._look(key)
         self._save()
         return self._copy(key, self._files[key].force) if self._files[key].seen else path

@@ -18,7 +18,7 @@ from __future__ import annotations
 import ssl
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from sidecar.kernel.masking import SecretMask
+    from sidecar.platform.concurrency import Deadline
 
 CONNECT_S: Final = 10.0
 """Seconds that a connection may take, TLS included; only the deadline bounds the rest."""
@@ -90,27 +91,11 @@ def parse_service_address(url: str) -> ServiceAddress:
     return ServiceAddress(url.strip().rstrip("/"), parts.scheme, host, port)
 
 
-class RequestAccount(Protocol):
-    """What a judgement or worker keeps of its requests: `trouble` is the last fault met by trying again."""
-
-    trouble: str
-
-    @property
-    def left(self) -> float:
-        """Seconds until the deadline."""
-
-    def begin(self) -> None:
-        """Note a request that is sent."""
-
-    def refused(self) -> None:
-        """Note that it was refused and costs nothing."""
-
-
 class ServiceConnection:
     """A client connected to one service."""
 
     def __init__(
-        self, client: httpx2.AsyncClient, to: ServiceAddress, hearing: RequestAccount, mask: SecretMask
+        self, client: httpx2.AsyncClient, to: ServiceAddress, hearing: Deadline, mask: SecretMask
     ) -> None:
         self._client = client
         self._to = to
@@ -182,7 +167,7 @@ async def open_service_connection(
     to: ServiceAddress,
     environment: Mapping[str, str],
     headers: Mapping[str, str],
-    hearing: RequestAccount,
+    hearing: Deadline,
     mask: SecretMask,
 ) -> AsyncIterator[ServiceConnection]:
     """Open a client for one judgement or worker.
@@ -215,9 +200,8 @@ def _choose_proxy(to: ServiceAddress, environment: Mapping[str, str]) -> str | N
     names = ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
     value = next(filter(None, (environment.get(name) for name in names)), "")
     exempt = environment.get("no_proxy") or environment.get("NO_PROXY", "")
-    if not value or to.scheme != "https" or to.loopback:
-        return None
-    if proxy_bypass_environment(to.authority, {"no": exempt}):
+    direct = not value or to.scheme != "https" or to.loopback
+    if direct or proxy_bypass_environment(to.authority, {"no": exempt}):
         return None
     scheme, mark, _ = value.partition("://")
     if mark and scheme not in ("http", "https"):
@@ -312,7 +296,7 @@ def connection_fault(error: Exception, where: str, mask: SecretMask) -> FaultErr
     for cause in _exception_chain(error):
         if isinstance(cause, ssl.SSLError):
             return FaultError(f"no secure connection to {where} could be made: {why}")
-    return FaultError(f"the model service at {where} cannot be reached: {why}", passing=True)
+    return FaultError(f"the service at {where} cannot be reached: {why}", passing=True)
 
 
 def _exception_chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -108,8 +108,12 @@ class DailySpending:
             if isinstance(paid := event.data, JudgingPaid | WorkerRan):
                 spent = add_spending(spent, paid.tokens, paid.cents, paid.calls)
             if isinstance(paid, WorkerRan):
-                tokens, cents = spent.worker_tokens + paid.tokens, spent.worker_cents + (paid.cents or 0.0)
-                spent = replace(spent, worker_tokens=tokens, worker_cents=cents)
+                spent = replace(
+                    spent,
+                    worker_calls=spent.worker_calls + paid.calls,
+                    worker_tokens=spent.worker_tokens + paid.tokens,
+                    worker_cents=spent.worker_cents + (paid.cents or 0.0),
+                )
         return spent
 
     def _day(self, now: float) -> str:

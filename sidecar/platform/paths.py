@@ -29,11 +29,12 @@ README: Final = """\
 This folder belongs to Supervisor, which stands beside a coding agent. No project needs it. It may be removed
 while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
 
-  run/           the socket and the lock of the sidecar, the background process
+  run/           the socket and the lock of the sidecar, the background process; the queue of checks
   log/           what the sidecar did; no prompts and no transcripts
   events.sqlite3 what was decided and done, and the last judged stops of each project; `supervisor events`
                  shows it, `supervisor forget` removes of it
   sessions/      one state and one journal per session of a host
+  plans/         each plan of `supervisor loop PLAN.md` as it is in force
   trees/         how projects looked when work in them began; renewed when needed, so it may go at any time
   governance/    who holds a context lock, changes that wait, and the last entry of the audit (events.sqlite3)
   inbox/         stops that agents without hooks put there as files, and what was decided (docs/markers.md)
@@ -156,6 +157,12 @@ def real_project_path(project: str) -> str:
     if not Path(project).is_absolute():
         raise BadInputError(f"{project[:REFUSED_PATH_LENGTH]!r} is no absolute path of a project")
     return real
+
+
+def link_leads_out(path: str, target: str) -> bool:
+    """Whether a link at a path within a folder leads out of the folder."""
+    place = os.path.normpath(Path(path).parent / target)
+    return f"{place}/".startswith(("/", "../"))
 
 
 def lies_inside(path: Path, *folders: Path) -> bool:

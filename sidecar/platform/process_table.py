@@ -34,7 +34,8 @@ class ProcessTable:
 
     def find(self, pid: int) -> Process | None:
         try:
-            line = (self._table / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+            with open(f"{self._table}/{pid}/stat", "rb", buffering=0) as stat:  # noqa: PTH123 - read often
+                line = stat.read().decode("utf-8", "replace")
             name = line[line.index("(") + 1 : line.rindex(")")]
             state, parent, _, leader, terminal, *rest = line[line.rindex(")") + 2 :].split()
             if state in GONE:

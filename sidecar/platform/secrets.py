@@ -95,6 +95,9 @@ class SecretRules(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     about: tuple[str, ...] = ()
 
 
+RulesByKeyword = dict[str, list[SecretRule]]
+
+
 class SecretForms:
     """Implements `SecretDetector`."""
 
@@ -109,11 +112,11 @@ def _mask_secrets(text: str) -> str:
 
 
 def _mask_text(text: str) -> str:
-    forms, named = load_rules()
+    forms, named = _index_rules()
     read = _View(text, (gap.span() for gap in _UNSEEN.finditer(text)))
     spans = [*read.find(forms, _REST), *read.find(named), *map(read.span, _find_tokens(read.text))]
     joined = _View(read.text, _find_wraps(read.text))
-    spans += map(read.span, joined.find(forms, _REST))
+    spans += map(read.span, joined.find(forms, _REST) if joined.text else ())
     again = filter(_TELLING.fullmatch, sorted({text[start:end] for start, end in spans}, key=len)[:-100:-1])
     return reduce(lambda masked, value: masked.replace(value, MASK_TEXT), again, _mask_spans(text, spans))
 
@@ -163,7 +166,7 @@ def _decode(token: str) -> str:
 
 
 def _has_secret(text: str) -> bool:
-    found = chain.from_iterable(map(_View(text, ()).find, load_rules()))
+    found = chain.from_iterable(map(_View(text, ()).find, _index_rules()))
     return any(True for _ in found) or any(map(looks_drawn, _WORD.findall(text)))
 
 
@@ -196,18 +199,19 @@ class _View:
         piece = bisect_right(self._here, at) - 1
         return self._there[piece] + at - self._here[piece]
 
-    def find(self, rules: Iterable[SecretRule], rest: re.Pattern[str] | None = None) -> Iterator[Span]:
+    def find(self, rules: RulesByKeyword, rest: re.Pattern[str] | None = None) -> Iterator[Span]:
         """Yield where the secrets are in the text; `rest` matches what belongs to a secret after its form."""
         lowered = self.text.replace("\u0130", "i").lower()  # the only character whose lower case is longer
         ends = cache(lambda word: [at.end() for at in re.finditer(re.escape(word), lowered)])
-        for rule in rules:
-            pattern = compile_rule(rule)
+        there = {word: rules[word] for word in rules if word in lowered}
+        for rule in dict.fromkeys(chain.from_iterable(there.values())):
+            pattern, words = compile_rule(rule), filter(there.__contains__, rule.keywords)
             if rule.after:
-                places: Iterable[int] = chain.from_iterable(map(ends, rule.keywords))
+                places: Iterable[int] = chain.from_iterable(map(ends, words))
                 places = self._find_cells(places) if rule.column else places
                 found = filter(None, (pattern.match(self.text, at) for at in places))
             else:
-                lines = {line for word in rule.keywords for line in _find_lines(lowered, word)}
+                lines = {line for word in words for line in _find_lines(lowered, word)}
                 found = filter(None, chain.from_iterable(pattern.finditer(self.text, *at) for at in lines))
             for match in found:
                 group = next((number for number, part in enumerate(match.groups(), 1) if part), 0)
@@ -258,6 +262,17 @@ def load_rules() -> tuple[tuple[SecretRule, ...], tuple[SecretRule, ...]]:
         tuple(_expand_rule(rule, file) for file in files for rule in file.forms),
         tuple(_expand_rule(rule, file) for file in files for rule in file.named),
     )
+
+
+@cache
+def _index_rules() -> tuple[RulesByKeyword, ...]:
+    """Return both kinds of rules by their keywords: most texts hold none of a rule's."""
+    kinds: tuple[RulesByKeyword, ...] = ({}, {})
+    for index, rules in zip(kinds, load_rules(), strict=True):
+        for rule in rules:
+            for word in rule.keywords:
+                index.setdefault(word, []).append(rule)
+    return kinds
 
 
 def _expand_rule(rule: SecretRule, file: SecretRules) -> SecretRule:

@@ -29,6 +29,7 @@ from sidecar.platform.files import (
     read_whole,
     remove_stale_temporaries,
     set_aside,
+    stamp_or_empty,
     write_readme,
     write_whole,
 )
@@ -101,6 +102,15 @@ class _Document(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     body: Raw = msgspec.field(name="session")
 
 
+class _Written(NamedTuple, Generic[K]):
+    """The document that this process wrote last, and the stamp of its file."""
+
+    stamp: tuple[int, ...]
+    data: bytes
+    kept: K
+    digest: str
+
+
 class _Found(NamedTuple):
     """What is at a document's path: its bytes, nothing, or why they cannot be read."""
 
@@ -131,7 +141,7 @@ class SessionDocuments(Generic[K]):
         self._folder = folder
         self._form = form
         self._incidents = incidents
-        self._written: OrderedDict[str, bytes] = OrderedDict()
+        self._written: OrderedDict[str, _Written[K]] = OrderedDict()
         self._chains: dict[str, DigestChain] = {}
         self._prepared = False
 
@@ -141,6 +151,9 @@ class SessionDocuments(Generic[K]):
     def _load(self, key: SessionKey) -> tuple[K | None, str]:
         """The stored content and the digest of its document."""
         stem = file_stem(key)
+        written = self._written.get(stem)
+        if written is not None and written.stamp == stamp_or_empty(self._path(stem)):
+            return written.kept, written.digest
         found = self._find(stem)
         while True:
             try:
@@ -149,7 +162,7 @@ class SessionDocuments(Generic[K]):
                 now = self._find(stem)
                 if now == found:
                     set_aside(self._path(stem), aside.fault, str(aside))
-                    if (written := self._written.get(stem)) is not None:
+                    if written is not None:
                         return self._restore(key, stem, written, str(aside))
                     self._chain(stem).end()
                     lost = f"{aside}. It was set aside, and nothing of it is in force"
@@ -157,15 +170,14 @@ class SessionDocuments(Generic[K]):
                     return None, NO_DIGEST
                 found = now  # the writing process wrote between our reads of document and chain
 
-    def _restore(self, key: SessionKey, stem: str, written: bytes, why: str) -> tuple[K, str]:
+    def _restore(self, key: SessionKey, stem: str, written: _Written[K], why: str) -> tuple[K, str]:
         """Write the last document again, after another one was found in its place."""
         ensure_folder(self._folder)
-        write_whole(self._path(stem), written)
+        write_whole(self._path(stem), written.data)
         chain = self._chain(stem)
         chain.enter(chain.last)
         self._report(f"{why}. It is restored as Supervisor wrote it.", key)
-        document = _parse_document(written)
-        return self._body(key, document), document.digest
+        return written.kept, written.digest
 
     def _report(self, what: str, key: SessionKey) -> None:
         if self._incidents is not None:
@@ -173,9 +185,8 @@ class SessionDocuments(Generic[K]):
 
     def save(self, kept: K, check: Callable[[K | None], None] | None = None) -> None:
         """Write the document. `check` gets the stored content first, and may raise."""
-        stored, previous = self._load(
-            kept.key
-        )  # sets aside what others wrote since, instead of overwriting it
+        # sets aside what others wrote since, instead of overwriting it
+        stored, previous = self._load(kept.key)
         if check is not None:
             check(stored)
         stem = file_stem(kept.key)
@@ -189,7 +200,8 @@ class SessionDocuments(Generic[K]):
         write_whole(self._path(stem), data)
         chain.made(link)
         if self._incidents is not None:
-            remember_newest(self._written, stem, data, MAX_WRITTEN)
+            written = _Written(stamp_or_empty(self._path(stem)), data, kept, link.digest)
+            remember_newest(self._written, stem, written, MAX_WRITTEN)
 
     def forget(self, key: SessionKey) -> None:
         """Remove the document and its chain; set-aside files stay."""

@@ -24,6 +24,8 @@ from sidecar.platform.files import read_whole
 PROJECT_CONFIGURATION: Final = ".supervisor/config.toml"
 TEXT_LIMIT: Final = 8 * 1024 * 1024
 """Bytes of a file; a longer one is refused by whoever reads it."""
+SECRET_NAMES: Final = ("notify.webhook", "notify.body")
+"""Settings that let in whoever knows them."""
 VALUES_NAMED: Final = 3
 """Changed values that a summary names."""
 VALUE_LENGTH: Final = 60
@@ -73,13 +75,14 @@ def text_digest(text: str) -> str:
 def describe_edit(before: str, now: str, *, values: bool = True) -> str:
     """Describe in one line what differs between two texts of a file, which may be TOML or JSON.
 
-    Not `values`: by the names alone, as some may be secrets.
+    By the names alone where values may be secrets: where not `values`, and of the SECRET_NAMES.
     """
     was, would = dict(_values(_parsed(before))), dict(_values(_parsed(now)))
     changed = [name for name in sorted(was.keys() | would.keys()) if was.get(name) != would.get(name)]
     if not changed:
         return "no value changes" if now and before else "removed" if before else "created"
     said = [f"{name}: {was.get(name, 'not set')} -> {would.get(name, 'not set')}" for name in changed]
+    said = [name if name.startswith(SECRET_NAMES) else one for name, one in zip(changed, said, strict=True)]
     said = said if values else changed
     more = f"; and {len(said) - VALUES_NAMED} more" if said[VALUES_NAMED:] else ""
     return "; ".join(said[:VALUES_NAMED]) + more
@@ -112,11 +115,6 @@ def read_text(path: Path) -> str:
     return read_whole(path, TEXT_LIMIT, follow=True).decode("utf-8", "replace")
 
 
-def no_faults(path: Path) -> tuple[str, ...]:  # noqa: ARG001 - see SteeringKind.faults
-    """Return that nothing is wrong with a file."""
-    return ()
-
-
 class SteeringKind(Struct, frozen=True, kw_only=True):
     """How the files of one name steer.
 
@@ -129,7 +127,7 @@ class SteeringKind(Struct, frozen=True, kw_only=True):
 
     read: Callable[[Path], str] = read_text
     describe: Callable[[str, str], str] = describe_edit
-    faults: Callable[[Path], Sequence[str]] = no_faults
+    faults: Callable[[Path], Sequence[str]] = lambda _: ()
     must_serve: bool = False
     restore: Callable[[str, str], str] | None = None
     live: bool = False

@@ -76,9 +76,9 @@ def _apply_switch(switches: _Switches, project: str | None, *, on: bool) -> _Swi
 
 def _nearest_listed_folder(project: str, switches: _Switches) -> str:
     """The closest listed folder that is the project or contains it, "" if there is none."""
+    listed = {*switches.projects_off, *switches.projects_on}
     try:
-        real = Path(real_project_path(project))
+        real = Path(real_project_path(project) if listed else "")
     except BadInputError:
         return ""
-    listed = {*switches.projects_off, *switches.projects_on}
     return next((str(place) for place in (real, *real.parents) if str(place) in listed), "")

@@ -126,9 +126,8 @@ def write_toml_list(path: Path, key: str, wanted: Sequence[str]) -> None:
         raw, mode = b"", OWNER_FILE
     path.parent.mkdir(mode=OWNER_FOLDER, parents=True, exist_ok=True)
     lead = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
-    write_whole(
-        path, lead + edit_toml_list(raw.removeprefix(lead).decode(), key, wanted).encode(), durable=True
-    )
+    edited = edit_toml_list(raw.removeprefix(lead).decode(), key, wanted)
+    write_whole(path, lead + edited.encode(), durable=True)
     path.chmod(mode & 0o777)
 
 
@@ -233,22 +232,14 @@ def _unknown_name_errors(
     names: list[str], at: TomlKey, known: Collection[str], elsewhere: Collection[str]
 ) -> list[FieldError]:
     """One error per unknown name up to UNKNOWN_NAMES_LIMIT, and one for the rest."""
-    wrongs = [
-        FieldError(
-            (*at, name),
-            USER_FILE_ONLY_FAULT
-            if name in elsewhere
-            else "there is no such setting"
-            + suggest_nearest_name(name, known, lambda near: dotted_toml_key((*at, near))),
-        )
-        for name in names[:UNKNOWN_NAMES_LIMIT]
-    ]
-    rest = names[UNKNOWN_NAMES_LIMIT:]
-    return (
-        [*wrongs, FieldError((*at, rest[0]), f"and {len(rest) - 1} more: there are no such settings")]
-        if rest
-        else wrongs
-    )
+    wrongs = []
+    for name in names[:UNKNOWN_NAMES_LIMIT]:
+        near = suggest_nearest_name(name, known, lambda near: dotted_toml_key((*at, near)))
+        said = USER_FILE_ONLY_FAULT if name in elsewhere else f"there is no such setting{near}"
+        wrongs.append(FieldError((*at, name), said))
+    if rest := names[UNKNOWN_NAMES_LIMIT:]:
+        wrongs.append(FieldError((*at, rest[0]), f"and {len(rest) - 1} more: there are no such settings"))
+    return wrongs
 
 
 def _fit_value(
@@ -260,7 +251,11 @@ def _fit_value(
             default = field.type() if field.default is msgspec.NODEFAULT else field.default
             return _fit_struct(default, value, key)
         if get_origin(field.type) is dict:
-            return _fit_entries(get_args(field.type)[1], value, key)
+            names, kind = get_args(field.type)
+            known = get_args(names) or value  # any, where the user chooses them
+            wrongs = _unknown_name_errors([name for name in value if name not in known], key, known, ())
+            entries, more = _fit_entries(kind, {name: value[name] for name in value if name in known}, key)
+            return entries, [*wrongs, *more]
     try:
         return msgspec.convert(value, field.type), []
     except msgspec.ValidationError as error:
@@ -289,17 +284,14 @@ def _fit_entries(kind: object, table: dict[str, Any], at: TomlKey) -> tuple[obje
         elif isinstance(value, dict):
             values, wrong = _fit_values(kind, value, key)
             wrongs += wrong
-            if lacking := [
-                one.name for one in msgspec.structs.fields(kind) if one.required and one.name not in values
-            ]:
+            required = (one.name for one in msgspec.structs.fields(kind) if one.required)
+            if lacking := [name for name in required if name not in values]:
                 wrongs.append(FieldError(key, f"needs {', '.join(lacking)}; it is ignored"))
             else:
                 entries[name] = kind(**values)
         else:
-            said = (
-                f"Expected a table `[{dotted_toml_key(key)}]` (got {short_value_repr(value)}); it is ignored"
-            )
-            wrongs.append(FieldError(key, said))
+            said = f"Expected a table `[{dotted_toml_key(key)}]` (got {short_value_repr(value)})"
+            wrongs.append(FieldError(key, f"{said}; it is ignored"))
     return entries, wrongs
 
 
@@ -318,9 +310,8 @@ def suggest_nearest_name(name: str, known: Collection[str], worded: Callable[[st
 def _fallback_text(default: object) -> str:
     if default is None or isinstance(default, dict | msgspec.NODEFAULT.__class__):
         return "it is ignored"
-    return (
-        "its defaults are in force" if isinstance(default, Struct) else f"the default {default!r} is in force"
-    )
+    is_table = isinstance(default, Struct)
+    return "its defaults are in force" if is_table else f"the default {default!r} is in force"
 
 
 def short_value_repr(value: object) -> str:

@@ -118,25 +118,15 @@ class Wrapper(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     only_in_shell: bool = False
     stays_in_shell: bool = False
     scripts: bool = False
-    passes_flags: bool = False
+    elsewhere: bool = False
     runs_nothing: frozenset[str] = frozenset()
 
 
-class Targets(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Regular expressions for the names of a project's scripts and targets, by what these check."""
-
-    other: str
-    tests: str
-    build: str
-    types: str
-    lint: str
-
-
 class Catalogue(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The data file."""
+    """The data file. `targets`: forms of the names of scripts and targets, by what these check."""
 
     any: CommonOptions
-    targets: Targets
+    targets: dict[str, str]
     plain: dict[Kind, Words]
     tools: dict[str, Tool]
     wrappers: dict[str, Wrapper]
@@ -155,6 +145,7 @@ class ToolIndex:
         )
         self.by_name = {name: tool for tool in self.tools for name in (tool.name, *tool.names)}
         self.wrappers = {tuple(name.split()): wrapper for name, wrapper in catalogue.wrappers.items()}
+        self.elsewhere = {words[0] for words, wrapper in self.wrappers.items() if wrapper.elsewhere}
         self.script_starters = {words[0] for words, wrapper in self.wrappers.items() if wrapper.scripts}
 
 

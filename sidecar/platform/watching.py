@@ -48,12 +48,10 @@ log = logging.getLogger(__name__)
 class FoldersWatch:
     """Watches folders, not their subfolders, in its own thread, from which it calls `wake`."""
 
-    def __init__(
-        self, wake: Callable[[], object], *, settle_s: float = SETTLE_S, look_s: float = LOOK_S
-    ) -> None:
+    def __init__(self, wake: Callable[[], object], *, look_s: float = LOOK_S) -> None:
         """Watch nothing until `look_at` is called."""
         self._wake = wake
-        self._settle_s, self._look_s = settle_s, look_s
+        self._look_s = look_s
         self._ear = ChangeListener()
         self._over = False
         self._looks: dict[Path, FolderScan] = {}
@@ -89,10 +87,10 @@ class FoldersWatch:
 
     def _settle(self) -> None:
         """Wait until no more events come, at most BURST_LENGTHS times the settle time."""
-        end = monotonic() + BURST_LENGTHS * self._settle_s
+        end = monotonic() + BURST_LENGTHS * SETTLE_S
         while not self._over and monotonic() < end:
             self._ear.stirred.clear()
-            if not self._ear.stirred.wait(self._settle_s):
+            if not self._ear.stirred.wait(SETTLE_S):
                 break
 
     def _changed(self) -> bool:

@@ -15,15 +15,18 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
+from sidecar.platform.concurrency import run_to_its_end
+from sidecar.platform.environments import known_environments
 from sidecar.platform.git import (
     Git,
     UnseenError,
@@ -46,15 +49,30 @@ GIT_S: Final = 600.0
 MERGE_TRIES: Final = 3
 """How often a merge is tried where the user's branch moves meanwhile."""
 NAMES_SHOWN: Final = 5
+NO_BRANCH: Final = "agents' work goes into your branch, and none is checked out. Type: git switch -c NAME"
 CHECKED_OUT: Final = ("symbolic-ref", "--quiet", "HEAD")
-BACK: Final = ("checkout", "--quiet", "--force", "--detach")
+CHECKOUT: Final = ("checkout", "--quiet", "--force", "--detach")
+ANEW: Final = ("--force", "--force")
+"""To git, also what was cut short while a worktree was made, and is locked since, is nobody's any more."""
 SCRATCH: Final = "merge"
 """The name of the worktree in which merges are tried."""
 
-Accept = Callable[[Path, Callable[[], Awaitable[object]]], Awaitable[str]]
-"""Takes the folder of a merged tree and what turns it into the tree before; returns why it is refused."""
+CheckOut = Callable[[str], Awaitable[object]]
+"""Takes a commit, and turns a worktree into it."""
+Accept = Callable[[Path, str, str, CheckOut], Awaitable[str]]
+"""Takes the folder of a merged tree, the commits before and after, and how to check out one of them there;
+returns why it is refused."""
+Look = Callable[[Path], Awaitable[object]]
+"""Takes the folder of the tree before a merge."""
 Furnish = Callable[[Path, Path, Iterable[str]], object]
 """Takes the user's tree, a worktree and the paths of ignored files, and puts there what is needed of them."""
+
+
+class MergeEnd(Struct, frozen=True):
+    """How a merge ended: `why` it was refused, "" where it was not, and the files in conflict, or merged."""
+
+    why: str = ""
+    files: tuple[str, ...] = ()
 
 
 class InTheWayError(BadInputError):
@@ -67,12 +85,14 @@ class Worktrees:
     def __init__(self, git: Git, session: str, folder: Path, furnish: Furnish, checked_out: bytes) -> None:
         """`git` runs in the top folder of the user's tree; the worktrees are made in `folder`.
 
-        `checked_out`: the user's branch, b"" for none.
+        `checked_out`: the user's branch.
         """
         self._git, self._prefix, self._folder, self._furnish = git, f"{PREFIX}/{session}/", folder, furnish
         self._checked_out = checked_out
         self._changing = asyncio.Lock()
         self._tip = ""
+        self.kept: tuple[str, ...] = ()
+        """Paths from the top of which nothing is committed here, because they are the user's alone."""
 
     @property
     def top(self) -> Path:
@@ -87,19 +107,32 @@ class Worktrees:
         """Return the folder of the worktree of this name."""
         return self._folder / name
 
-    async def open(self, name: str) -> Path:
-        """Make a worktree of what is committed now, with a branch of that name; return its folder."""
+    async def open(self, name: str, *, go_on: bool = False, earlier: str = "") -> Path:
+        """Make a worktree of what is committed now, with a branch of that name; return its folder.
+
+        `go_on`: where there is such a branch, it goes on, in its worktree if that is there and whole.
+        `earlier`: all of that branch is put into a new worktree, with git's marks where it is in conflict.
+        """
         self._tip = self._tip or await _head(self._git)
-        return await self._add(name, "-B", self.branch(name))
+        if go_on and self._is_whole(name):
+            await self._furnish_place(name)
+            return self.place(name)
+        branch = self.branch(name)
+        known = go_on and not (await self._git.ask("rev-parse", "--verify", f"refs/heads/{branch}")).exit_code
+        place = await self._add(name, branch) if known else await self._add(name, "HEAD", "-B", branch)
+        if earlier:  # it ends with 1 where there is a conflict
+            await replace(self._git, folder=place).ask("merge", "--ff", "--squash", self.branch(earlier))
+        return place
 
     async def close(self, name: str, message: str) -> None:
         """Commit what is left in a worktree to its branch, and remove the worktree."""
-        place = self.place(name)
-        if not (place / ".git").exists():
+        if not self._is_whole(name):
             await self.remove(name)
             return
-        git = replace(self._git, folder=place)
-        await _told(git, "add", "--all")
+        git = replace(self._git, folder=self.place(name))
+        kept = (f":(top,exclude,literal){path}" for path in self.kept)
+        caches = (f":(top,exclude,glob)**/{name}/**" for name in known_environments().written)
+        await _told(git, "add", "--all", "--", ":/", *kept, *caches)
         if (await git.ask("diff", "--cached", "--quiet")).exit_code:
             await _told(git, "commit", "--quiet", "--no-verify", "--message", message)
         tip = await _head(git)
@@ -113,6 +146,12 @@ class Worktrees:
             await _told(self._git, "worktree", "prune")
             with suppress(OSError):
                 self._folder.rmdir()
+
+    async def uncommitted(self) -> str:
+        """Name what the user changed and did not commit."""
+        listed = split_at_nul(await _told(self._git, "status", "--porcelain", "-z", "--no-renames"))
+        more = f" and {len(listed) - NAMES_SHOWN} more" if len(listed) > NAMES_SHOWN else ""
+        return ", ".join(line[3:] for line in listed[:NAMES_SHOWN]) + more
 
     async def names(self) -> list[str]:
         """Return the names of all branches of the session that end in a number."""
@@ -137,56 +176,95 @@ class Worktrees:
         before, self._tip = self._tip, await _head(self._git)
         return f"{before[:10]}..{self._tip[:10]}" if before not in ("", self._tip) else ""
 
-    async def merge(self, name: str, message: str, accept: Accept) -> str:
-        """Merge a branch into the user's; return why that was refused. Raises InTheWayError."""
+    async def merge(self, name: str, message: str, accept: Accept, look: Look | None = None) -> MergeEnd:
+        """Merge a branch into the user's. Raises InTheWayError.
+
+        `look`: what is on the branch was accepted already. Only where something else is merged with it, that
+        sees the tree before, and the merged one is to be accepted.
+        """
         for _ in range(MERGE_TRIES):
             if (await self._git.ask(*CHECKED_OUT)).output != self._checked_out:
                 raise InTheWayError(
                     "another branch is checked out than when the run began. Check that one out again, and go "
                     "on with the same --session"
                 )
-            before = await _head(self._git)
-            place = await self._add(SCRATCH, "--detach")
-            git = replace(self._git, folder=place)
-            try:
-                tried = await git.ask(
-                    "merge", "--quiet", "--no-edit", "-m", f"Merge: {message}", self.branch(name)
-                )
-                if tried.exit_code:
-                    return await _conflict(git, tried)
-                tip = await _head(git)
-                if why := await accept(place, partial(_told, git, *BACK, before)):
-                    return why
-            finally:
-                await self.remove(SCRATCH)
-            moved = await _unbroken(self._git.ask("merge", "--quiet", "--ff-only", "--no-autostash", tip))
+            before, tip = await _head(self._git), self.branch(name)
+            alone = (await self._git.ask("merge-base", "--is-ancestor", before, tip)).exit_code == 0
+            if not (look and alone):
+                tip, refused = await self._try(name, message, accept, look)
+                if refused.why:
+                    return refused
+            moved = await run_to_its_end(
+                self._git.ask("merge", "--quiet", "--ff-only", "--no-autostash", tip)
+            )
             if moved.exit_code == 0:
-                self._tip = tip
-                return ""
+                self._tip = await _head(self._git)
+                return MergeEnd(files=await _changed_files(self._git, before, self._tip))
             if await _head(self._git) == before:
                 raise InTheWayError(
-                    f"your own changes are in the way of a merge ({_first_line(moved)}). Commit or stash "
+                    f"your own changes are in the way of a merge ({first_lines(moved)}). Commit or stash "
                     "them, and go on with the same --session"
                 )
-        return "your branch moved each time it was to be merged"
+        return MergeEnd("your branch moved each time it was to be merged")
 
-    async def _add(self, name: str, *how: str) -> Path:
+    async def _try(self, name: str, message: str, accept: Accept, look: Look | None) -> tuple[str, MergeEnd]:
+        """Merge a branch in the scratch worktree; return the merged commit, and why it is refused."""
+        place = await self._add(SCRATCH, "HEAD", "--detach")
+        git = replace(self._git, folder=place)
+        try:
+            before = await _head(git)
+            if look:
+                await look(place)
+            tried = await git.ask(
+                "merge", "--quiet", "--no-edit", "-m", f"Merge: {message}", self.branch(name)
+            )
+            if tried.exit_code:
+                return "", await _conflict(git, tried)
+            after, marks = await _head(git), f"-G^>>>>>>> {self._prefix}"
+            if left := await _changed_files(git, marks, before, after):
+                return "", MergeEnd(f"marks of a conflict are left in {', '.join(left[:NAMES_SHOWN])}", left)
+            return after, MergeEnd(await accept(place, before, after, partial(_told, git, *CHECKOUT)))
+        finally:
+            await self.remove(SCRATCH)
+
+    def _is_whole(self, name: str) -> bool:
+        """Whether a worktree is there, and was not cut short while git made it, which git locks meanwhile."""
+        with suppress(OSError):
+            own = (self.place(name) / ".git").read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+            return not Path(own, "locked").exists()
+        return False
+
+    async def _add(self, name: str, what: str, *how: str) -> Path:
         place = self.place(name)
         if place.exists():
             await self.remove(name)
         async with self._changing:
             self._folder.mkdir(parents=True, exist_ok=True)
-            await _told(self._git, "worktree", "add", "--quiet", *how, str(place), "HEAD")
-        listed = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-        ignored = split_at_nul(await _told(self._git, *listed))
-        await asyncio.to_thread(self._furnish, self.top, place, ignored)
+            await _told(self._git, "worktree", "add", "--quiet", *ANEW, *how, str(place), what)
+        await self._furnish_place(name)
         return place
 
+    async def _furnish_place(self, name: str) -> None:
+        listed = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+        ignored = split_at_nul(await _told(self._git, *listed))
+        await asyncio.to_thread(self._furnish, self.top, self.place(name), ignored)
 
-async def find_worktrees(
-    project: str, environment: Mapping[str, str], session: str, folder: Path, furnish: Furnish
+
+async def find_worktrees(  # noqa: PLR0913 - what Worktrees takes, and where to look
+    project: str,
+    environment: Mapping[str, str],
+    session: str,
+    folder: Path,
+    furnish: Furnish,
+    *,
+    clean: bool = True,
+    onto: str = "",
 ) -> Worktrees:
-    """Return the worktrees of a session. Raises BadInputError where its project is not fit, OSError."""
+    """Return the worktrees of a session. Raises BadInputError where its project is not fit, OSError.
+
+    `clean`: nothing of the user's may be left to commit. `onto`: the session's own branch, which is checked
+    out first, and made of what is committed now where it is not there.
+    """
     if not (program := find_program("git", environment, project)):
         raise BadInputError("--jobs needs git, and none is on PATH outside of the project")
     git = Git((program, *SETTINGS), Path(project), clean_git_environment(environment), GIT_S)
@@ -197,16 +275,34 @@ async def find_worktrees(
             "git commit -m start"
         )
     git = replace(git, folder=Path(top.output.decode().strip()))
-    changed = [line[3:] for line in split_at_nul(await _told(git, "status", "--porcelain", "-z"))]
-    if changed:
-        more = f" and {len(changed) - NAMES_SHOWN} more" if len(changed) > NAMES_SHOWN else ""
-        raise BadInputError(
-            f"--jobs needs a clean work tree: its agents begin with what is committed, and these are not "
-            f"({', '.join(changed[:NAMES_SHOWN])}{more}). Commit them, or type: git stash --include-untracked"
-        )
+    if onto:
+        await _switch(git, onto, session)
+    branch = await git.ask(*CHECKED_OUT)
+    if branch.exit_code:
+        raise BadInputError(NO_BRANCH)
     if (await git.ask("var", "GIT_COMMITTER_IDENT")).exit_code:
         raise BadInputError('git knows no name for commits. Type: git config user.email "you@example.org"')
-    return Worktrees(git, session, folder, furnish, (await git.ask(*CHECKED_OUT)).output)
+    trees = Worktrees(git, session, folder, furnish, branch.output)
+    if clean and (changed := await trees.uncommitted()):
+        raise BadInputError(
+            f"--jobs needs a clean work tree: its agents begin with what is committed, and these are not "
+            f"({changed}). Add --commit-mine, or type: git stash --include-untracked"
+        )
+    return trees
+
+
+async def _switch(git: Git, branch: str, session: str) -> None:
+    """Check out the session's own branch. Raises BadInputError, also where somebody else made it."""
+    owner, there = f"branch.{branch}.supervisor", ("show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
+    known = (await git.ask("config", "--get", owner)).output.decode().strip() == session
+    exists = (await git.ask(*there)).exit_code == 0
+    if exists and not known:
+        raise BadInputError(f"there is a branch {branch} already, and not of this session. Take another name")
+    if not known:
+        await _told(git, "config", owner, session)
+    done = await git.ask("switch", "--quiet", *(() if exists else ("--create",)), branch)
+    if done.exit_code:
+        raise BadInputError(f"--branch {branch}: {first_lines(done)}")
 
 
 async def _told(git: Git, *arguments: str, stdin: bytes = b"") -> bytes:
@@ -220,26 +316,19 @@ async def _head(git: Git) -> str:
     return (await _told(git, "rev-parse", "HEAD")).decode().strip()
 
 
-async def _conflict(git: Git, tried: ProcessResult) -> str:
-    files = split_at_nul(await _told(git, "diff", "--name-only", "--diff-filter=U", "-z"))
+async def _conflict(git: Git, tried: ProcessResult) -> MergeEnd:
+    files = await _changed_files(git, "--diff-filter=U")
     if not files:
-        return f"git could not merge it: {_first_line(tried)}"
-    return f"it is in conflict with what was merged before, in {', '.join(files[:NAMES_SHOWN])}"
+        return MergeEnd(f"git could not merge it: {first_lines(tried)}")
+    shown = ", ".join(files[:NAMES_SHOWN])
+    return MergeEnd(f"it is in conflict with what was merged before, in {shown}", files)
 
 
-def _first_line(done: ProcessResult) -> str:
+async def _changed_files(git: Git, *what: str) -> tuple[str, ...]:
+    return tuple(split_at_nul(await _told(git, "diff", "--name-only", "--no-renames", "-z", *what)))
+
+
+def first_lines(done: ProcessResult) -> str:
+    """Return why a call did not end, or the beginning of what it said, as one line."""
     said = (done.errors + done.output).decode("utf-8", "replace").split("\n")
     return done.reason or " ".join(" ".join(said[:NAMES_SHOWN]).split())
-
-
-async def _unbroken(work: Coroutine[Any, Any, ProcessResult]) -> ProcessResult:
-    """Wait for work to its end, also where this task is cancelled meanwhile; then raise that."""
-    task, cancelled = asyncio.ensure_future(work), False
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            cancelled = True
-    if cancelled:
-        raise asyncio.CancelledError
-    return task.result()

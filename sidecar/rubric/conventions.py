@@ -198,12 +198,6 @@ def _reserve_free_id(wanted: str, taken: dict[str, int]) -> str:
 
 PATHS_LIMIT: Final = 2_000
 """Changed files above which every criterion applies, because so many files match most globs."""
-GLOB_LIMIT: Final = 300
-"""Characters of a glob.
-
-A longer one, and one of more than 30 parts, is not evaluated: it matches every path.
-"""
-PARTS_LIMIT: Final = 30
 BRACES_LIMIT: Final = 64
 """Globs to which one with braces may expand."""
 
@@ -257,16 +251,12 @@ def _globs_select_path(globs: tuple[str, ...], path: GlobParts) -> bool:
 @lru_cache(maxsize=512)
 def _expand_glob(glob: str) -> tuple[GlobParts, ...]:
     """Expand a glob and split the results into parts; `**` precedes one that matches at any depth."""
-    if len(glob) > GLOB_LIMIT:
-        return (("**",),)
     return tuple(_split_glob(one) for one in _expand_braces(glob.strip()))
 
 
 def _split_glob(glob: str) -> GlobParts:
     anchored = "/" in glob.rstrip("/")
     parts = [part for part in glob.removeprefix("./").split("/") if part]
-    if len(parts) > PARTS_LIMIT:
-        return ("**",)
     return tuple(parts) if anchored else ("**", *parts)
 
 

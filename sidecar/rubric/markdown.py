@@ -62,12 +62,13 @@ class MarkdownBlocks(NamedTuple):
     """The blocks that matter here, each with its first line and the line after its last one.
 
     `headings` of level 1 to 3 and list `items` are those outside of any other block; `code` and HTML may be
-    anywhere.
+    anywhere. `points` are the items with those in them, in the order of the text.
     """
 
     headings: list[MarkdownHeading]
     items: list[tuple[int, int]]
     code: list[tuple[int, int]]
+    points: list[tuple[int, int]]
 
 
 class MarkdownPage:
@@ -80,7 +81,7 @@ class MarkdownPage:
         self._starts = [0, *(end for _, end in breaks)]
         self._ends = [*(begin for begin, _ in breaks), len(clean)]
         self.lines = [clean[begin:end] for begin, end in zip(self._starts, self._ends, strict=True)]
-        self.headings, self.items, self.code = parse_blocks(self.lines)
+        self.headings, self.items, self.code, self.points = parse_blocks(self.lines)
 
     def coded_from(self, begin: int, end: int) -> frozenset[int]:
         """Return which of these lines are code, counted from the first of them."""
@@ -127,7 +128,8 @@ def parse_blocks(lines: list[str]) -> MarkdownBlocks:
     Importing the parser takes a tenth of a cold start, and the host waits for that.
     """
     cuts = [number for number, line in enumerate(lines) if number and _CUT.match(line)]
-    found = MarkdownBlocks([], [], [])
+    items: list[tuple[int, int]] = []
+    found = MarkdownBlocks([], items, [], items)
     for begin, end in pairwise([0, *cuts, len(lines)]):
         prose = _PROSE.fullmatch("\n".join(lines[begin:end]))
         if prose is None:
@@ -149,15 +151,17 @@ def _markdown() -> MarkdownIt:
 def parse_markdown(text: str) -> MarkdownBlocks:
     """Find the blocks of a text by the Markdown parser."""
     tokens = _markdown().parse(text)
-    blocks = MarkdownBlocks([], [], [])
+    blocks = MarkdownBlocks([], [], [], [])
     for number, token in enumerate(tokens):
         if not token.map:
             continue
         begin, end = token.map
         if token.type == "heading_open" and not token.level and token.tag in HEADING_TAGS:
             blocks.headings.append(MarkdownHeading(token.tag, tokens[number + 1].content.strip(), begin, end))
-        elif token.type == "list_item_open" and token.level == 1:
-            blocks.items.append((begin, end))
+        elif token.type == "list_item_open" and token.level % 2:  # not in a quote
+            blocks.points.append((begin, end))
+            if token.level == 1:
+                blocks.items.append((begin, end))
         elif token.type in CODE_TOKENS:
             blocks.code.append((begin, end))
     return blocks

@@ -182,9 +182,5 @@ def _with_ids(found: Iterable[RubricSection]) -> Iterator[RubricSection]:
     made = conventions.unique_ids([(one.criterion.name, one.criterion.id) for one in ordered])
     known = dict(zip(map(id, ordered), made, strict=True))
     for section in found:
-        yield replace(
-            section,
-            criteria=tuple(
-                replace(one, criterion=replace(one.criterion, id=known[id(one)])) for one in section.criteria
-            ),
-        )
+        named = [(one, replace(one.criterion, id=known[id(one)])) for one in section.criteria]
+        yield replace(section, criteria=tuple(replace(one, criterion=own) for one, own in named))

@@ -19,12 +19,10 @@ from sidecar.kernel.rubric import (
     REQUIRED_SECTIONS,
     Criterion,
     Rubric,
-    RubricOutline,
-    RubricSection,
     SectionRole,
     TextSpan,
 )
-from sidecar.platform.files import SeenFiles, UnusableFileError, read_whole
+from sidecar.platform.files import UnusableFileError, read_whole
 from sidecar.platform.steering import UNHELD, FilesInForce, SteeringKind
 from sidecar.rubric.files import (
     RejectedRubricError,
@@ -36,8 +34,6 @@ from sidecar.rubric.files import (
 from sidecar.rubric.policy import PROJECT_RUBRIC_PATHS, new_rubric_text, summarize_rubric_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from sidecar.kernel.session import Environment
 
 
@@ -45,14 +41,15 @@ RUBRIC_LIMIT: Final = 8 * 1024
 """Bytes of a rubric, which is sent to the judge at every stop."""
 CACHED: Final = 64
 """Texts whose rubric is cached."""
+
+
+def _bare_criteria(*names: str) -> tuple[Criterion, ...]:
+    return tuple(Criterion(name, "", name.lower()) for name in names)
+
+
 LAST_RESORT: Final = Rubric(
-    patterns=tuple(
-        Criterion(name, "", name.lower()) for name in ("DONE-AS-ASKED", "CHECKED-AFTER-LAST-EDIT", "WIRED-IN")
-    ),
-    antipatterns=tuple(
-        Criterion(name, "", name.lower())
-        for name in ("PERMISSION-SEEKING", "STOPPED-WITH-TODOS", "FALSE-COMPLETE")
-    ),
+    patterns=_bare_criteria("DONE-AS-ASKED", "CHECKED-AFTER-LAST-EDIT", "WIRED-IN"),
+    antipatterns=_bare_criteria("PERMISSION-SEEKING", "STOPPED-WITH-TODOS", "FALSE-COMPLETE"),
     origin="built in: names only",
 )
 """Serves if even the packaged file is broken: names that speak for themselves, and nothing more."""
@@ -70,8 +67,6 @@ class RubricFiles:
         self._default = default
         self._own = own or {}
         self._files = files
-        self._seen = SeenFiles()
-        self._parsed: dict[Path, tuple[Rubric | None, str]] = {}
 
     def load(self, project: str, environment: Environment) -> Rubric:
         rejected: dict[str, str] = {}
@@ -80,7 +75,7 @@ class RubricFiles:
         held = next((edit for edit in self._files.held(project) if edit.path in names), None)
         for place in places:
             path = self._files.path_in_force(place.path)
-            present, why = self._present(place)
+            present, why = _parse_place(place)
             if why:
                 rejected[str(place.path)] = why
             rubric = present if path == place.path else _parse_place(RubricPlace(path))[0]
@@ -94,13 +89,6 @@ class RubricFiles:
             rubric, origin, broken = LAST_RESORT, LAST_RESORT.origin, False
         lines = tuple(f"{path}: {why}" for path, why in rejected.items())
         return replace(rubric, origin=origin, rejected=lines, held=held, broken=broken)
-
-    def _present(self, place: RubricPlace) -> tuple[Rubric | None, str]:
-        """Return what `_parse_place` does, again where nothing changed."""
-        self._seen.begin()
-        if self._seen.is_new(place.path) or place.path not in self._parsed:
-            self._parsed[place.path] = _parse_place(place)
-        return self._parsed[place.path]
 
     def begin(self, project: str) -> tuple[str, bool]:
         for place in rubric_places(project, {}, self._default):
@@ -199,14 +187,11 @@ def missing_sections(text: str) -> tuple[MissingSection, ...]:
 
     found = parse_outline(text).sections
     return tuple(
-        MissingSection(role, next((_heading_span(each) for each in found if each.role is role), None))
+        MissingSection(role, next((TextSpan(one.whole.begin, one.title.end) for one in mine), None))
         for role in REQUIRED_SECTIONS
-        if not any(each.criteria for each in found if each.role is role)
+        for mine in ([each for each in found if each.role is role],)
+        if not any(one.criteria for one in mine)
     )
-
-
-def _heading_span(section: RubricSection) -> TextSpan:
-    return TextSpan(section.whole.begin, section.title.end)
 
 
 @lru_cache(maxsize=CACHED)
@@ -216,12 +201,9 @@ def parse_rubric(text: str) -> Rubric:
         raise RejectedRubricError(missing[0].why)
     from sidecar.rubric.outline import parse_outline  # noqa: PLC0415 - not at start
 
-    found = parse_outline(text)
-    patterns, antipatterns, legitimate = (tuple(_criteria_of_role(found, role)) for role in SectionRole)
+    found = parse_outline(text).sections
+    patterns, antipatterns, legitimate = (
+        tuple(one.criterion for section in found if section.role is role for one in section.criteria)
+        for role in SectionRole
+    )
     return Rubric(patterns=patterns, antipatterns=antipatterns, legitimate=legitimate, origin="")
-
-
-def _criteria_of_role(found: RubricOutline, role: SectionRole) -> Iterator[Criterion]:
-    for section in found.sections:
-        if section.role is role:
-            yield from (one.criterion for one in section.criteria)

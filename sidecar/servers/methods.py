@@ -18,13 +18,11 @@ from msgspec.structs import replace
 
 from sidecar.hosts.shared import checked_session_id
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.gate import Outcome
-from sidecar.kernel.goal import Goal
+from sidecar.kernel.goal import Goal, GoalTerms
 from sidecar.kernel.log import EventFilter, LoggedEvent, StopKept
-from sidecar.kernel.runs import RUN_HOST, CheckRun, RunStatus, RunStatusQuery, WorkerChange
+from sidecar.kernel.runs import RUN_HOST, MergeChecks, RunStatus, RunStatusQuery, WorkerChange
 from sidecar.kernel.session import Session, SessionKey, continuation_budget
 from sidecar.kernel.settings import Settings
-from sidecar.kernel.text import last_characters
 from sidecar.platform.ports import EventLog
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
@@ -55,8 +53,6 @@ class EventsRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     after: int | None = None
     session: str = ""
-    project: str = ""
-    systems: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     follow: bool = False
 
@@ -136,7 +132,7 @@ class EventsHandler:
             if session is None:
                 raise BadInputError(f"no session is known as {asked.session}; name it HOST:ID")
             key = session.key
-        return EventFilter(session=key, project=asked.project, systems=asked.systems, kinds=asked.kinds)
+        return EventFilter(session=key, kinds=asked.kinds)
 
 
 # --- the inbox ----------------------------------------------------------------------------------------------
@@ -216,18 +212,11 @@ def _with_goal(status: RunStatus, goal: Goal, settings: Settings) -> RunStatus:
     return replace(
         status,
         status=goal.status,
-        condition=goal.condition,
-        checks=goal.checks,
-        tasks_alone=goal.tasks_alone,
-        max_seconds=goal.max_seconds,
+        **{name: getattr(goal, name) for name in GoalTerms.__struct_fields__},
         continuations=goal.spent.continuations,
         last_reason=goal.last_reason,
         seconds_left=limit - goal.spent.seconds,
     )
-
-
-CHECK_OUTPUT_LENGTH: Final = 600
-"""Characters of a failing check's output that a refused merge is told with, from its end."""
 
 
 def run_methods(services: Services, journals: SessionJournals, checks: SessionChecks) -> Methods:
@@ -244,20 +233,11 @@ def run_methods(services: Services, journals: SessionJournals, checks: SessionCh
 
         return change_workers(journals, services.clock, change)
 
-    async def run_checks(trial: RunChecks, _peer: Peer) -> list[CheckRun]:
+    async def run_checks(trial: RunChecks, _peer: Peer) -> MergeChecks:
         session = services.store.load(SessionKey(RUN_HOST, checked_session_id(trial.session)))
         if session is None:
-            return []
-        runs = await checks.run_elsewhere(session, trial.folder, trial.environment, trial.only)
-        return [
-            CheckRun(
-                id=run.gate.id,
-                command=run.gate.command,
-                passed=run.outcome is Outcome.PASSED,
-                why=run.reason or last_characters(run.output, CHECK_OUTPUT_LENGTH),
-            )
-            for run in runs
-        ]
+            return MergeChecks()
+        return await checks.run_elsewhere(session, trial.folder, trial.environment, trial.only, trial.asked)
 
     return {
         "run_checks": struct_handler(RunChecks, run_checks),

@@ -43,6 +43,8 @@ from sidecar.servers.control import BackgroundWork, Methods, Peer, SidecarContro
 
 CANCEL_S: Final = 5.0
 """Seconds that cancelled requests have to release what they hold, such as processes."""
+SLOW_S: Final = 0.1
+"""Seconds from which an answer is named in the log."""
 INTERNAL_ERROR: Final = 70
 WAITING: Final = frozenset({"events", "inbox"})
 """Methods that wait for what others do, so that they may be asked again of the next sidecar."""
@@ -213,7 +215,8 @@ class Sidecar:
         try:
             return await handler(params, peer)
         finally:
-            log.info("%s took %.3f s", method, clock() - started)
+            if (took := clock() - started) > SLOW_S:
+                log.info("%s took %.3f s", method, took)
             if works:
                 self._requests.remove(method)
                 self._consider_code(clock())

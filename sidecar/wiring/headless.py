@@ -5,6 +5,7 @@ Imported on first use: a cold start would take 40 ms longer.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 from typing import NamedTuple
@@ -21,14 +22,18 @@ from sidecar.systems.governance.audit import Audit
 from sidecar.systems.governance.locks import SUPERVISOR, Locks
 from sidecar.systems.governance.ports import GovernanceServices
 from sidecar.systems.governance.service import Governance
+from sidecar.systems.supervision.evaluation import AbsentJudge
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.work_judging import WorkJudging
 from sidecar.systems.taskloop.policy.agents import parse_agent
 from sidecar.systems.taskloop.ports import LoopServices, LoopTasks, SessionGates
 from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.systems.tdd.policy.skills import parse_skill
 from sidecar.systems.tdd.skills import Skills
 from sidecar.systems.tdd.workbench import SkillServices
-from sidecar.wiring.platform import build_instructions, build_workspace
+from sidecar.wiring.platform import build_evidence, build_instructions, build_platform, build_workspace
 from sidecar.workers.agents import PROGRAMS, AgentBackend
+from sidecar.workers.budget import Budget
 from sidecar.workers.gateway import GatewayBackend
 from sidecar.workers.ports import Workers
 from sidecar.workers.service import WorkerService
@@ -43,7 +48,7 @@ class HeadlessWork(NamedTuple):
 
 
 def build_headless_work(
-    state: Path, services: EvidenceServices, gates: SessionGates, tasks: LoopTasks
+    state: Path, services: Services, gates: SessionGates, tasks: LoopTasks
 ) -> HeadlessWork:
     """Build them. `state`: the user's state folder."""
     workers = build_workers(state, services.spending, services.secrets)
@@ -52,14 +57,16 @@ def build_headless_work(
     return HeadlessWork(skills, loops, build_governance(state, services, workers))
 
 
-def build_workers(state: Path, spending: DailySpending, secrets: SecretDetector) -> WorkerService:
+def build_workers(
+    state: Path, spending: DailySpending, secrets: SecretDetector, budget: Budget | None = None
+) -> WorkerService:
     """Build the real workers. `state`: the user's state folder; `spending`: where judging counts too."""
     texts = plugin_root() / "rubric"
     names = ("worker.md", "worker-gateway.md")
     closing, gateway_text = ((texts / name).read_text(encoding="utf-8") for name in names)
     agents = {program.name: AgentBackend(program, closing, build_workspace(state)) for program in PROGRAMS}
     gateway = GatewayBackend(gateway_text, os.environ, secrets.masker, ChangeApplier(state))
-    return WorkerService({**agents, "gateway": gateway}, spending, secrets)
+    return WorkerService({**agents, "gateway": gateway}, spending, secrets, budget)
 
 
 def build_skills(
@@ -77,8 +84,14 @@ def build_skills(
     )
 
 
+def build_typed_skills(state: Path, files: FilesInForce, budget: Budget | None = None) -> Skills:
+    """Build the skills for a person who types them in a shell."""
+    shared = build_evidence(state, build_platform(state, files), files)
+    return build_skills(state, shared, build_workers(state, shared.spending, shared.secrets, budget), files)
+
+
 def build_loop_services(
-    state: Path, shared: EvidenceServices, gates: SessionGates, tasks: LoopTasks, workers: Workers
+    state: Path, shared: Services, gates: SessionGates, tasks: LoopTasks, workers: Workers
 ) -> LoopServices:
     """Build what the task loops use. `state`: the user's state folder."""
     return LoopServices(
@@ -87,6 +100,7 @@ def build_loop_services(
         shared=shared,
         tasks=tasks,
         texts=read_texts("loop.md"),
+        work=WorkJudging(shared),
         workers=workers,
     )
 
@@ -98,8 +112,12 @@ def build_locks(
     return Locks(state, clock, Audit(log, clock, state), agent=agent, origin=origin)
 
 
-def build_governance(state: Path, shared: EvidenceServices, workers: Workers) -> Governance:
-    """Build governed phases. `state`: the user's state folder."""
+def build_governance(state: Path, shared: Services, workers: Workers) -> Governance:
+    """Build governed phases. `state`: the user's state folder.
+
+    No model is asked beside their workers, which review and test.
+    """
+    unasked = dataclasses.replace(shared, judge=AbsentJudge())
     return Governance(
         GovernanceServices(
             applier=ChangeApplier(state),
@@ -107,6 +125,7 @@ def build_governance(state: Path, shared: EvidenceServices, workers: Workers) ->
             locks=build_locks(state, shared.log, shared.clock),
             shared=shared,
             texts=read_texts("governance.md"),
+            work=WorkJudging(unasked),
             workers=workers,
         )
     )

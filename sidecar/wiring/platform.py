@@ -40,6 +40,7 @@ from sidecar.platform.process_table import ProcessTable
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.services import PlatformServices
 from sidecar.platform.session_store import JournalFiles, LoopFiles, SessionFiles
+from sidecar.platform.slots import WorkSlots
 from sidecar.platform.state import Incidents
 from sidecar.platform.steering import PROJECT_CONFIGURATION, FilesInForce, SteeringKind
 from sidecar.platform.switches import SWITCH_FILE, SwitchFile
@@ -131,7 +132,8 @@ def build_evidence(
     """Build the real adapters, each when it is first used. `files`: others in force than the platform's."""
     files = files or platform.steering
     code_host, workspace = built_on_use(_code_host), built_on_use(partial(build_workspace, state))
-    gates = built_on_use(partial(_gates, workspace, code_host))
+    slots = WorkSlots(state / "run" / "checks", platform.configuration, platform.clock)
+    gates = built_on_use(partial(_gates, workspace, code_host, slots))
     return EvidenceServices(
         **vars(platform),
         catalog=built_on_use(partial(_catalog, state, files, code_host)),
@@ -161,16 +163,16 @@ def _code_host() -> CodeHost:
     return CodeHost()
 
 
-def _gates(workspace: Workspace, code_host: CodeHost) -> ProjectGates:
+def _gates(workspace: Workspace, code_host: CodeHost, slots: WorkSlots) -> ProjectGates:
     from sidecar.evidence.gates.batch import ProjectGates
 
-    return ProjectGates(workspace=workspace, code_host=code_host)
+    return ProjectGates(workspace=workspace, code_host=code_host, slots=slots)
 
 
 def _old_checks(workspace: Workspace, gates: ProjectGates) -> OldChecks:
     from sidecar.evidence.proof.old_checks import ScratchChecks
 
-    return ScratchChecks(workspace, gates.memory)
+    return ScratchChecks(workspace, gates.memory, gates.slots)
 
 
 def build_workspace(state: Path) -> Workspace:

@@ -16,18 +16,20 @@ from msgspec import Raw
 
 from sidecar.hosts import unrecorded
 from sidecar.hosts.marker_inbox import MarkerFolder, MarkerInbox
-from sidecar.hosts.ports import HookCall
+from sidecar.hosts.ports import AccessRequest, HookCall, McpAccess
+from sidecar.hosts.shared import CLIENT
 from sidecar.platform.configuration import user_config_folder
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import built_on_use
 from sidecar.platform.watching import FoldersWatch
 from sidecar.servers.connection import struct_handler
-from sidecar.servers.control import Methods, SidecarControl
+from sidecar.servers.control import Methods, Peer, SidecarControl
 from sidecar.servers.mcp.access import McpFiles, McpTokens, parse_mcp_port
 from sidecar.servers.mcp.door import McpHandler, McpHttpEndpoint
 from sidecar.servers.methods import InboxCall, InboxHandler
-from sidecar.servers.page.door import PageAccess, PageEndpoint
+from sidecar.servers.page.door import PageAccess, PageEndpoint, PageRequest
 from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.supervision.clients import ClientSession
 from sidecar.systems.supervision.policy.sessions import needs_no_approval
 from sidecar.wiring.supervision import Supervision, begin_marker_work
 
@@ -89,12 +91,18 @@ def tool_methods(control: SidecarControl, toolbox: Callable[[], Toolbox], built:
     mcp = McpHandler(control, toolbox, McpTokens(files.token).caller)
     http = McpHttpEndpoint(control, mcp.ready, files, port, built.clients.token_giver)
 
+    async def client_session(asked: ClientSession, peer: Peer) -> McpAccess:
+        access = await http.access(AccessRequest(CLIENT, asked.name), peer)  # an agent gets none
+        built.clients.open_session(asked)
+        return access
+
     folder = user_config_folder(os.environ)
     # Editing the settings file can switch toolsets too, so MCP watches its folder.
     control.beside += [partial(mcp.watch, FoldersWatch, [folder] if folder else []), http.run]
     return {
+        "client_session": struct_handler(ClientSession, client_session),
         "mcp": mcp.open,
-        "mcp_access": http.access,
+        "mcp_access": struct_handler(AccessRequest, http.access),
         "toolsets": mcp.toolsets,
         "tool": lambda params, peer: typed.call(params, peer),  # noqa: PLW0108 - it is built by the first call
         "tools": lambda params, peer: typed.list(params, peer),  # noqa: PLW0108 - as above
@@ -123,7 +131,7 @@ def page_methods(control: SidecarControl, built: Supervision) -> Methods:
 
     endpoint = PageEndpoint(PageAccess(built.services.clock), serve, built.people.check_page)
     control.beside.append(endpoint.run)
-    return {"dashboard": endpoint.address}
+    return {"dashboard": struct_handler(PageRequest, endpoint.address)}
 
 
 def inbox_methods(control: SidecarControl, built: Supervision) -> Methods:

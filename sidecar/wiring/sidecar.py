@@ -77,13 +77,13 @@ class LazySystems(OtherSystems):
 
     def __init__(self, toolbox: Callable[[], Toolbox], headless: Callable[[], HeadlessWork]) -> None:
         self._toolbox, self._headless = toolbox, headless
+        self._locks = user_paths().state / LOCKS_FILE
 
     def may_call_unasked(self, tool: str) -> bool | None:
         return may_call_unasked(self._toolbox(), tool)
 
     def question(self, key: SessionKey) -> str:
-        held = user_paths().state.joinpath(LOCKS_FILE).exists()
-        return self._headless().governance.waiting(key) if held else ""
+        return self._headless().governance.waiting(key) if self._locks.exists() else ""
 
     def forget(self, key: SessionKey, project: str) -> None:
         self._headless().loops.states.forget(key, project)

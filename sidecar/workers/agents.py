@@ -13,6 +13,8 @@ Rules of this file:
 
 from __future__ import annotations
 
+import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -22,14 +24,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.hosts.command import AgentInvocation, build_invocation, run_invocation
+from sidecar.hosts.command import AgentInvocation, build_invocation, reports_work, run_invocation
 from sidecar.hosts.opencode.link import get_session_context
 from sidecar.hosts.ports import AgentTask
 from sidecar.hosts.shared import WORKER_MARKER
 from sidecar.hosts.streams import RETRIES, AgentStream, ClaudeStream, OpenCodeStream, find_claude, worker_data
 from sidecar.kernel.decoding import read_json
 from sidecar.kernel.session import Environment
-from sidecar.kernel.settings import Settings
+from sidecar.kernel.settings import Settings, resolve_model
 from sidecar.kernel.text import fill_template
 from sidecar.platform import processes
 from sidecar.platform.api_keys import session_project
@@ -44,7 +46,16 @@ from sidecar.workers.backend import (
     schema_text,
     validate_answer,
 )
-from sidecar.workers.ports import SELF, A, Projects, WorkerError, WorkerFailure, WorkerRun, WorkerTask
+from sidecar.workers.ports import (
+    SELF,
+    A,
+    Projects,
+    WorkerError,
+    WorkerFailure,
+    WorkerPlace,
+    WorkerRun,
+    WorkerTask,
+)
 
 OPENCODE_CONFIG: Final = "OPENCODE_CONFIG_CONTENT"
 OPENCODE_AGENT: Final = "supervisor-worker"
@@ -53,87 +64,100 @@ HEARD_LIMIT: Final = 262_144
 """Characters of an agent's words that are passed on while it works: masking a flood holds up the sidecar."""
 
 
-Start = Callable[[WorkerTask[Any], str, str, Settings], tuple[AgentInvocation, str]]
-"""Takes task, program and prompt; returns what is started, and the model, "" for the host's own."""
-
-
-Find = Callable[[WorkerTask[Any], Settings], str]
-"""Returns the program's path, "" if it is not there."""
+FromPlace = Callable[[WorkerPlace, Settings], str]
 
 
 class Program(Struct, frozen=True):
     """How one kind of agent is found, started and read. `enforces`: it holds the model to the schema itself.
 
-    `absent` says in a clause that it is not there, where it is not a name on the session's PATH.
+    `find` returns the program's path, "" if it is not there, and `absent` says so in a clause. `model` is
+    what it is given, "" for the host's own. `start` takes a task with that model and the whole prompt.
     """
 
     name: str
-    find: Find
-    start: Start
+    find: FromPlace
+    model: FromPlace
+    start: Callable[[WorkerTask[Any], str, Settings], AgentInvocation]
     stream: type[AgentStream]
-    absent: str = ""
+    absent: str = "`{name}` is not on the session's PATH"
     enforces: bool = False
 
 
-def _own_project(task: WorkerTask[Any]) -> str:
+MODEL: Final = "{model}"
+"""Where a command takes the name of the model."""
+
+
+def _own_project(at: WorkerPlace) -> str:
     """Return the folder of which no program is started: a repository does not speak for its owner."""
-    return session_project(task.environment) or task.project
+    return session_project(at.environment) or at.project
 
 
-def _find_claude(task: WorkerTask[Any], _settings: Settings) -> str:
-    return find_claude(task.environment, _own_project(task))
+def _find_claude(at: WorkerPlace, _settings: Settings) -> str:
+    return find_claude(at.environment, _own_project(at))
 
 
-def _find_opencode(task: WorkerTask[Any], _settings: Settings) -> str:
-    return processes.find_program("opencode", task.environment, _own_project(task))
+def _find_opencode(at: WorkerPlace, _settings: Settings) -> str:
+    return processes.find_program("opencode", at.environment, _own_project(at))
 
 
-def _find_command(_task: WorkerTask[Any], settings: Settings) -> str:
-    return next(iter(settings.workers.command), "")
+def _find_command(at: WorkerPlace, settings: Settings) -> str:
+    """Return the program as it will be found: below the work folder where it is a relative path."""
+    name, *_ = settings.workers.command or ("",)
+    place = str(Path(at.project, name)) if "/" in name else name
+    return shutil.which(place, path=at.environment.get("PATH", os.defpath)) or ""
 
 
-def _start_claude(
-    task: WorkerTask[Any], program: str, prompt: str, settings: Settings
-) -> tuple[AgentInvocation, str]:
-    model = claude_model(task.model, settings)
+def _claude_model(at: WorkerPlace, settings: Settings) -> str:
+    return claude_model(at.model, settings)
+
+
+def _opencode_model(at: WorkerPlace, settings: Settings) -> str:
+    now = get_session_context()
+    own = f"{now.model.provider}/{now.model.name}" if now is not None and now.model.name else ""
+    return opencode_model(at.model, settings, own)
+
+
+def _command_model(at: WorkerPlace, settings: Settings) -> str:
+    if not any(MODEL in word for word in settings.workers.command):
+        return ""
+    return claude_model(at.model, settings) or resolve_model("medium", settings)
+
+
+def _start_claude(task: WorkerTask[Any], program: str, _settings: Settings) -> AgentInvocation:
     named = [tool for tool in task.tools if tool not in worker_data().claude["edits"]]
     command = (
         *(program, "-p", "--output-format", "stream-json", "--verbose"),
         *("--no-session-persistence", "--strict-mcp-config", "--permission-mode", "acceptEdits"),
         *("--json-schema", schema_text(task.answer), f"--tools={','.join(task.tools)}"),
         *((f"--allowedTools={','.join(named)}",) if named else ()),
-        *(("--model", model) if model else ()),
+        *(("--model", task.model) if task.model else ()),
     )
     told = {**RETRIES, **task.environment}
-    return AgentInvocation(command=command, environment=told, stdin=_encode(prompt)), model
+    return AgentInvocation(command=command, environment=told, stdin=_encode(task.prompt))
 
 
-def _start_opencode(
-    task: WorkerTask[Any], program: str, prompt: str, settings: Settings
-) -> tuple[AgentInvocation, str]:
-    now = get_session_context()
-    own = f"{now.model.provider}/{now.model.name}" if now is not None and now.model.name else ""
-    model = opencode_model(task.model, settings, own)
+def _start_opencode(task: WorkerTask[Any], program: str, _settings: Settings) -> AgentInvocation:
     command = (
         *(program, "run", "--format", "json", "--title", TITLE, "--agent", OPENCODE_AGENT),
-        *(("--model", model) if model else ()),
+        *(("--model", task.model) if task.model else ()),
     )
     told = {**task.environment, OPENCODE_CONFIG: _permit(task)}
-    given = AgentInvocation(command=command, environment=told, stdin=_encode(prompt))
-    return given, model if model != own else ""
+    return AgentInvocation(command=command, environment=told, stdin=_encode(task.prompt))
 
 
-def _start_command(
-    task: WorkerTask[Any], _program: str, prompt: str, settings: Settings
-) -> tuple[AgentInvocation, str]:
-    asked = AgentTask(prompt=prompt, project=task.project, environment=task.environment, seconds=task.seconds)
-    return build_invocation(settings.workers.command, asked, "", ()), ""
+def _start_command(task: WorkerTask[Any], _program: str, settings: Settings) -> AgentInvocation:
+    command = tuple(word.replace(MODEL, task.model) for word in settings.workers.command)
+    asked = AgentTask(
+        prompt=task.prompt, project=task.project, environment=task.environment, seconds=task.seconds
+    )
+    return build_invocation(command, asked, "", ())
 
 
+NO_COMMAND: Final = "workers.command names no program that can be run"
 PROGRAMS: Final = (
-    Program("claude", _find_claude, _start_claude, ClaudeStream, enforces=True),
-    Program("opencode", _find_opencode, _start_opencode, OpenCodeStream),
-    Program("command", _find_command, _start_command, AgentStream, "workers.command names no program"),
+    Program("claude", _find_claude, _claude_model, _start_claude, ClaudeStream, enforces=True),
+    Program("opencode", _find_opencode, _opencode_model, _start_opencode, OpenCodeStream),
+    Program("command", _find_command, _command_model, _start_command, AgentStream, NO_COMMAND),
 )
 
 
@@ -146,21 +170,29 @@ class AgentBackend:
         self._closing = closing
         self._projects = projects
 
-    def absence(self, task: WorkerTask[A], settings: Settings) -> str:
-        absent = self._program.absent or f"`{self._program.name}` is not on the session's PATH"
-        return "" if self._program.find(task, settings) else absent
+    def absence(self, at: WorkerPlace, settings: Settings) -> str:
+        there = self._program.find(at, settings)
+        return "" if there else self._program.absent.format(name=self._program.name)
+
+    def model(self, at: WorkerPlace, settings: Settings) -> str:
+        return self._program.model(at, settings) or SELF
+
+    def tells_cost(self, settings: Settings) -> bool:
+        """A command does where it starts a host that reports its work."""
+        return self._program.stream is not AgentStream or reports_work(settings.workers.command)
 
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
     ) -> WorkerRun[A]:
         stream = self._program.stream(_hear_some(hear))
-        program = self._program.find(task, settings)
-        given, model = self._program.start(task, program, self._prompt(task), settings)
+        model = self._program.model(task, settings)
+        told = replace(task, prompt=self._prompt(task), model=model)
+        given = self._program.start(told, self._program.find(task, settings), settings)
         cost.calls = 1
 
         def feed(text: str) -> None:
             stream.feed(text)
-            cost.tokens, cost.cents = stream.tokens, stream.cents
+            cost.usage, cost.told = stream.usage, stream.cents
 
         marked = {**given.environment, WORKER_MARKER: "1", "PWD": task.project}
         with confined(given.command, task.project, task.guarded, task.environment) as held:
@@ -171,7 +203,7 @@ class AgentBackend:
             seconds = task.seconds
             ended, printed, complaint = await run_invocation(given, task.project, seconds, feed, tied=True)
         stream.close(printed, complaint)
-        cost.tokens, cost.cents = stream.tokens, stream.cents
+        cost.usage, cost.told = stream.usage, stream.cents
         if ended.ending is ProcessEnding.NOT_LAUNCHED:
             cost.calls = 0
         if stream.watched:
@@ -179,10 +211,10 @@ class AgentBackend:
             cost.meanwhile = tuple(change.path for change in now.files)
         own = [path for path in cost.meanwhile if any(Path(path).name in call for call in stream.calls)]
         if failed := self._failure(task, ended, stream, own):
-            raise WorkerError(*failed, stream.output)
+            raise WorkerError(*failed, stream.output, limit=stream.limited)
         answer = stream.answer or find_answer(stream.text, stream.output)
         fit = validate_answer(answer, task.answer, stream.output)
-        return WorkerRun(answer=fit, model=model or SELF, output=stream.output)
+        return WorkerRun(answer=fit, model=model or stream.model or SELF, output=stream.output)
 
     def _prompt(self, task: WorkerTask[A]) -> str:
         if self._program.enforces:
@@ -211,9 +243,11 @@ class AgentBackend:
             said = f"the worker's answer does not fit its schema: {stream.unfit}; name another model"
             return WorkerFailure.INVALID, said
         if ended.exit_code or stream.fault:
-            why = stream.fault or "see its output"
-            said = f"{name} ended with exit code {ended.exit_code}: {why}; try it by hand in this folder"
-            return WorkerFailure.EXITED, said
+            why, limit = stream.fault or "see its output", stream.limited
+            advice = "go on when its service answers again" if limit else "try it by hand in this folder"
+            said = f"{name} ended with exit code {ended.exit_code}: {limit.said if limit else why}; {advice}"
+            other = WorkerFailure.REFUSED if stream.refused else WorkerFailure.EXITED
+            return WorkerFailure.LIMITED if limit else other, said
         return None
 
 

@@ -9,27 +9,46 @@ import msgspec
 from msgspec import Struct
 
 from sidecar.kernel.decoding import InvalidAnswerError, last_json_object, strict_schema
-from sidecar.kernel.settings import ALIASES, Settings, resolve_model
-from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
+from sidecar.kernel.settings import (
+    ALIASES,
+    ModelPrice,
+    Settings,
+    TokenUsage,
+    priced_cents,
+    resolve_model,
+)
+from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerPlace, WorkerRun, WorkerTask
 
 
 class WorkerCost(Struct):
-    """What a run has cost so far, also if it fails. `calls` is 0 until something was asked.
+    """What a run on a model has cost so far, also if it fails. `calls` is 0 until something was asked.
 
-    `meanwhile` is as in WorkerRan.
+    `told` is what the host reckons, in cents; the user's `prices` win. `meanwhile` is as in WorkerRan.
     """
 
+    model: str
+    prices: dict[str, ModelPrice]
     calls: int = 0
-    tokens: int = 0
-    cents: float | None = None
+    usage: TokenUsage = TokenUsage()
+    told: float | None = None
     meanwhile: tuple[str, ...] = ()
+
+    @property
+    def cents(self) -> float | None:
+        return priced_cents(self.model, self.usage, self.told, self.prices)
 
 
 class Backend(Protocol):
     """One way to run a worker."""
 
-    def absence(self, task: WorkerTask[A], settings: Settings) -> str:
+    def absence(self, at: WorkerPlace, settings: Settings) -> str:
         """Return why this backend cannot be used, in one clause; "" if it can."""
+
+    def model(self, at: WorkerPlace, settings: Settings) -> str:
+        """Return the model that a worker would run on, "self" for the host's own."""
+
+    def tells_cost(self, settings: Settings) -> bool:
+        """Whether a worker says itself what it cost."""
 
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]

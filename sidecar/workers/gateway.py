@@ -1,9 +1,11 @@
-"""A worker that is one request: an OpenAI-compatible service answers with files, which are written here.
+"""A worker that is one request: an OpenAI-compatible service answers with edits, which are made here.
 
 Rules of this file:
 
-- The model sees the prompt and the files that the task names, and nothing else.
-- Nothing is written before the whole answer and all its paths are valid; then all files are written or none.
+- The model sees the prompt, the names of the project's files, and those files that the task or the prompt
+  names, with secrets masked. Hidden files are left out.
+- Nothing is written before the whole answer, all its paths and all its edits are valid; then all files are
+  written or none. An edit that does not fit the file is told to the model, once.
 - The address and the key are the user's: from the settings, or $LITELLM_BASE_URL and $LITELLM_API_KEY. The
   variable counts where the settings choose the gateway: a project can set variables of a session, and would
   be sent the key. Only a service on this machine may be asked without a key or without TLS.
@@ -13,46 +15,37 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from sidecar.hosts.streams import OUTPUT_LIMIT
+from sidecar.hosts.limits import told_limit
+from sidecar.hosts.streams import OUTPUT_LIMIT, is_refusal
 from sidecar.kernel.decoding import strict_schema
 from sidecar.kernel.errors import ServiceError
+from sidecar.kernel.evidence import FileChange
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.session import Environment
-from sidecar.kernel.settings import ServiceSettings, Settings, answer_price_cents, model_prices
+from sidecar.kernel.settings import ServiceSettings, Settings
 from sidecar.kernel.text import fill_template, last_characters, one_printable_line, quote_as_code_block
 from sidecar.platform.api_keys import ApiKeyFinder
-from sidecar.platform.apply import ApplyError, ChangeApplier, NewVersion, file_version
+from sidecar.platform.apply import ApplyError, ChangeApplier, file_version
+from sidecar.platform.concurrency import Deadline
+from sidecar.platform.environments import known_environments
 from sidecar.platform.files import UnusableFileError, read_whole
 from sidecar.workers.backend import WorkerCost, find_answer, gateway_model, schema_text, validate_answer
-from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
+from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerPlace, WorkerRun, WorkerTask
 
 URL_VARIABLE: Final = "LITELLM_BASE_URL"
 KEY_VARIABLE: Final = "LITELLM_API_KEY"
-
-
-class _Deadline:
-    """The time that is left for the requests of one worker. Implements http.RequestAccount."""
-
-    def __init__(self, seconds: float) -> None:
-        self.trouble = ""
-        self._until = asyncio.get_running_loop().time() + seconds
-
-    @property
-    def left(self) -> float:
-        return self._until - asyncio.get_running_loop().time()
-
-    def begin(self) -> None:
-        """Only the answer counts."""
-
-    def refused(self) -> None:
-        """The same."""
+Hear = Callable[[str], None]
 
 
 class GatewayBackend:
@@ -71,58 +64,75 @@ class GatewayBackend:
         self._own = own
         self._secrets = secrets
 
-    def absence(self, task: WorkerTask[A], settings: Settings) -> str:
+    def absence(self, at: WorkerPlace, settings: Settings) -> str:
         from sidecar.platform.http import parse_service_address  # noqa: PLC0415 - not at start
 
-        url = self._url(task, settings)
+        url = self._url(at, settings)
         if not url:
             return "workers.gateway_url names no gateway"
         try:
             to = parse_service_address(url)
-            if not to.loopback and not self._keys(task).place():
+            if not to.loopback and not self._keys(at).place():
                 return f"the gateway needs a key in {KEY_VARIABLE}"
         except ServiceError as error:
             return str(error)
         if to.scheme == "http" and not to.loopback:
             return f"the gateway must be https: {to.host} is another machine"
-        return "" if gateway_model(task.model, settings) else "workers.gateway_model names no model"
+        return "" if self.model(at, settings) else "workers.gateway_model names no model"
+
+    def model(self, at: WorkerPlace, settings: Settings) -> str:
+        return gateway_model(at.model, settings)
+
+    def tells_cost(self, settings: Settings) -> bool:  # noqa: ARG002 - the port's
+        return False
 
     async def run(
-        self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
+        self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Hear
     ) -> WorkerRun[A]:
         from sidecar.platform.http import FaultError  # noqa: PLC0415 - not at start
 
-        model = gateway_model(task.model, settings)
-        fields = [("files", list[WrittenFile]), ("answer", task.answer)]
-        kind = msgspec.defstruct("GatewayAnswer", fields, frozen=True)
         try:
             async with asyncio.timeout(task.seconds):
-                text = await self._ask(task, settings, model, kind, cost)
+                try:
+                    return await self._work(task, task.prompt, settings, cost, hear)
+                except MisfitError as misfit:
+                    return await self._work(task, f"{task.prompt}\n\n{misfit}", settings, cost, hear)
         except TimeoutError:
             advice = "raise workers.seconds, or name another model"
             said = f"the gateway did not answer within {task.seconds:g} s: {advice}"
             raise WorkerError(WorkerFailure.TIMED_OUT, said) from None
-        except FaultError as fault:
-            failure = WorkerFailure.EXITED if fault.status else WorkerFailure.NOT_STARTED
-            raise WorkerError(failure, f"the gateway gave no answer: {fault}") from None
         except ServiceError as error:
-            raise WorkerError(WorkerFailure.EXITED, f"the gateway gave no answer: {error}") from None
+            status, after = (error.status, error.after) if isinstance(error, FaultError) else (None, None)
+            limit = told_limit(status, str(error), time.time() + after if after else 0.0)
+            ended = WorkerFailure.REFUSED if is_refusal(status) else WorkerFailure.EXITED
+            failure = WorkerFailure.LIMITED if limit else WorkerFailure.NOT_STARTED if status == 0 else ended
+            raise WorkerError(failure, f"the gateway gave no answer: {error}", limit=limit) from None
+        except MisfitError as misfit:
+            raise WorkerError(WorkerFailure.INVALID, str(misfit)) from None
+
+    async def _work(
+        self, task: WorkerTask[A], prompt: str, settings: Settings, cost: WorkerCost, hear: Hear
+    ) -> WorkerRun[A]:
+        """Ask once, and make the edits. Raises MisfitError where one does not fit, and as `_ask`."""
+        model = gateway_model(task.model, settings)
+        fields = [("files", list[FileEdit]), ("answer", task.answer)]
+        kind = msgspec.defstruct("GatewayAnswer", fields, frozen=True)
+        text = await self._ask(task, prompt, settings, kind, cost)
         hear(f"{text}\n")
         output = last_characters(text, OUTPUT_LIMIT)
         source = text if text.lstrip().startswith("{") else find_answer(text, output)
         found: Any = validate_answer(source, kind, output)
         try:
-            write_files(self._applier, task.project, ((one.path, one.content) for one in found.files))
-        except OutsideError as error:
-            said = f"the model named a file that is not its to write, so nothing was written: {error}"
-            raise WorkerError(WorkerFailure.WROTE_OUTSIDE, said, output) from None
-        except (OSError, ApplyError) as error:
-            said = f"the model's files could not be written, and all is as before: {error}"
-            raise WorkerError(WorkerFailure.INVALID, said, output) from None
+            write_files(self._applier, task.project, edit_files(task.project, found.files).items())
+        except (OutsideError, OSError, ApplyError, UnusableFileError) as error:
+            outside = isinstance(error, OutsideError)
+            failure = WorkerFailure.WROTE_OUTSIDE if outside else WorkerFailure.INVALID
+            said = f"nothing was written of what the model answered: {error}"
+            raise WorkerError(failure, said, output) from None
         return WorkerRun(answer=found.answer, model=model, output=output)
 
     async def _ask(
-        self, task: WorkerTask[A], settings: Settings, model: str, kind: type[Struct], cost: WorkerCost
+        self, task: WorkerTask[A], prompt: str, settings: Settings, kind: type[Struct], cost: WorkerCost
     ) -> str:
         """Return the model's text. A form that the service does not know is left away."""
         from sidecar.platform import chat, http  # noqa: PLC0415 - not at start
@@ -130,14 +140,14 @@ class GatewayBackend:
         to = http.parse_service_address(self._url(task, settings))
         key = await self._keys(task).fetch()
         headers = chat.authorization(key.secret if key else "")
-        system = self._instructions(task, kind)
-        schema = strict_schema(kind)
-        mask, deadline = self._secrets(task.environment), _Deadline(task.seconds)
+        mask, deadline = self._secrets(task.environment), Deadline(task.seconds)
+        system = self._instructions(task, kind, mask)
+        model, schema = gateway_model(task.model, settings), strict_schema(kind)
         async with http.open_service_connection(to, task.environment, headers, deadline, mask) as line:
 
             async def ask(form: int) -> bytes:
-                asked = chat.build_request(model, system, task.prompt, "work", schema, form)
-                cost.calls = 1
+                asked = chat.build_request(model, system, prompt, "work", schema, form)
+                cost.calls += form == 0
                 return await line.post(chat.completions_url(to.url), msgspec.json.encode(asked))
 
             _, body = await chat.ask_in_strictest_form(ask, range(chat.FORMS), chat.refuses_form)
@@ -145,30 +155,32 @@ class GatewayBackend:
             said = chat.read_completion(body)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
             raise ServiceError(f"it is none: {one_printable_line(str(error))}") from None
-        cost.tokens = said.usage.tokens
-        cost.cents = answer_price_cents(model, said.usage, model_prices(settings))
+        cost.usage += said.usage
         if said.fault:
             raise ServiceError(said.fault)
         return said.text
 
-    def _instructions(self, task: WorkerTask[A], kind: type[Struct]) -> str:
-        shown = []
-        for path in task.files:
-            try:
-                shown.append(
-                    f"{path}\n{quote_as_code_block(read_shown_file(task.project, path)) or '(empty)'}"
-                )
-            except (OSError, OutsideError, UnusableFileError) as error:
-                said = f"the file {path} cannot be shown to the model: {error}"
-                raise WorkerError(WorkerFailure.NOT_STARTED, said) from None
-        return fill_template(self._text, {"schema": schema_text(kind), "files": "\n\n".join(shown)})
+    def _instructions(self, task: WorkerTask[A], kind: type[Struct], mask: SecretMask) -> str:
+        try:
+            shown = {path: read_shown_file(task.project, path) for path in task.files}
+        except (OSError, OutsideError, UnusableFileError) as error:
+            said = f"a file cannot be shown to the model: {error}"
+            raise WorkerError(WorkerFailure.NOT_STARTED, said) from None
+        tree = list_files(task.project)
+        for path in named_files(tree, "\n".join((task.prompt, *shown.values()))):
+            with suppress(OSError, OutsideError, UnusableFileError):
+                if path not in shown and sum(map(len, shown.values())) < NAMED_LIMIT:
+                    shown[path] = read_shown_file(task.project, path)
+        files = (f"{path}\n{quote_as_code_block(mask(text)) or '(empty)'}" for path, text in shown.items())
+        values = {"schema": schema_text(kind), "tree": "\n".join(tree), "files": "\n\n".join(files)}
+        return fill_template(self._text, values)
 
-    def _url(self, task: WorkerTask[A], settings: Settings) -> str:
+    def _url(self, at: WorkerPlace, settings: Settings) -> str:
         chosen = settings.workers.backend == "gateway"
-        return settings.workers.gateway_url or (task.environment.get(URL_VARIABLE, "") if chosen else "")
+        return settings.workers.gateway_url or (at.environment.get(URL_VARIABLE, "") if chosen else "")
 
-    def _keys(self, task: WorkerTask[A]) -> ApiKeyFinder:
-        return ApiKeyFinder(ServiceSettings(key_env=KEY_VARIABLE), task.environment, self._own)
+    def _keys(self, at: WorkerPlace) -> ApiKeyFinder:
+        return ApiKeyFinder(ServiceSettings(key_env=KEY_VARIABLE), at.environment, self._own)
 
 
 # --- the files that a model without tools answered: all are written or none, inside the work folder only ----
@@ -180,15 +192,66 @@ SHOWN_LIMIT: Final = 262_144
 """Bytes of one file that is shown to a model."""
 
 
-class WrittenFile(Struct, frozen=True):
-    """One file of an answer: a path relative to the project's folder, and the whole new content."""
+TREE_LIMIT: Final = 400
+"""Files that are listed for a model."""
+NAMED_LIMIT: Final = 65_536
+"""Characters from which on no further file is shown because something names it."""
+WORD: Final = re.compile(r"[\w.-]*\w")
+
+
+class FileEdit(Struct, frozen=True):
+    """One edit of an answer: what takes the place of `find`, which stands once in the file.
+
+    `path` is relative to the project's folder. With `find` "", `content` is all of a new or an empty file.
+    """
 
     path: str
     content: str
+    find: str = ""
 
 
 class OutsideError(Exception):
     """A path must not be written. The text says which one and why."""
+
+
+class MisfitError(Exception):
+    """An edit does not fit its file, so none was made. The text says why, for the model."""
+
+
+def edit_files(project: str, edits: Iterable[FileEdit]) -> dict[str, str]:
+    """Return the new texts of the files. Raises MisfitError, OutsideError, OSError, UnusableFileError."""
+    texts: dict[str, str] = {}
+    for edit in edits:
+        place = resolve_inside(Path(os.path.realpath(project)), edit.path)
+        was = texts.get(edit.path, read_shown_file(project, edit.path) if place.is_file() else "")
+        times = was.count(edit.find) if edit.find else int(not was)
+        if times != 1:
+            why = (
+                f"`find` stands {times} times in it" if edit.find else "it is there: name in `find` what goes"
+            )
+            raise MisfitError(f"No file was written, as an edit does not fit. {edit.path}: {why}")
+        texts[edit.path] = was.replace(edit.find, edit.content) if edit.find else edit.content
+    return texts
+
+
+def list_files(project: str) -> list[str]:
+    """Return the first files of a project that are neither hidden nor the environment's or a build's."""
+    found: list[str] = []
+    for folder, folders, names in os.walk(project):
+        folders[:] = sorted(
+            {*folders} - known_environments().unsearched - {one for one in folders if one[0] == "."}
+        )
+        found += [str(Path(folder, name).relative_to(project)) for name in sorted(names) if name[0] != "."]
+        if len(found) >= TREE_LIMIT:
+            break
+    return found[:TREE_LIMIT]
+
+
+def named_files(paths: Iterable[str], text: str) -> list[str]:
+    """Return the paths that a text names, those in full first, then by their names, ending or not."""
+    words = {*WORD.findall(text)}
+    named = (path for path in paths if {PurePosixPath(path).name, PurePosixPath(path).stem} & words)
+    return sorted(named, key=lambda path: path not in text)
 
 
 def write_files(applier: ChangeApplier, project: str, files: Iterable[tuple[str, str | None]]) -> None:
@@ -198,10 +261,11 @@ def write_files(applier: ChangeApplier, project: str, files: Iterable[tuple[str,
     back.
     """
     root = Path(os.path.realpath(project))
-    versions = [_new_version(root, path, content) for path, content in files]
-    if len({version.path for version in versions}) < len(versions):
-        raise OutsideError("a path is named twice")
-    applier.replace(root, versions)
+    with TemporaryDirectory(prefix="supervisor-files-") as scratch:
+        changes = [_new_file(root, Path(scratch), path, content) for path, content in files]
+        if len({change.path for change in changes}) < len(changes):
+            raise OutsideError("a path is named twice")
+        applier.apply(root, Path(scratch), changes)
 
 
 def read_shown_file(project: str, path: str) -> str:
@@ -227,18 +291,13 @@ def resolve_inside(root: Path, path: str) -> Path:
     return target
 
 
-def _new_version(root: Path, path: str, content: str | None) -> NewVersion:
+def _new_file(root: Path, scratch: Path, path: str, content: str | None) -> FileChange:
+    """Write a file's new content below `scratch`."""
     target = resolve_inside(root, path)
-    before = file_version(target)
+    before, inside = file_version(target), target.relative_to(root).as_posix()
     if not target.is_file() and (before or content is None):
         raise OutsideError(f"{path[:200]!r} is {before or 'not there'}")
-    mode = target.stat().st_mode & 0o777 if before else 0o666 & ~_umask()
-    new = None if content is None else content.encode()
-    return NewVersion(target.relative_to(root).as_posix(), before, mode, new)
-
-
-def _umask() -> int:
-    """Return the mask of this process, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    if content is not None:
+        (scratch / inside).parent.mkdir(parents=True, exist_ok=True)
+        (scratch / inside).write_bytes(content.encode())
+    return FileChange(path=inside, was=before, after=content)

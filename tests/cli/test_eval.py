@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from sidecar.cli import eval as eval_command
 from sidecar.cli.eval import RULES_ALONE, EvalOptions, EvalServices, evaluate, evaluation
 from sidecar.cli.eval_report import EvalExitCode, advise_on_judge, advise_on_rubrics
+from sidecar.judging.asking import JudgeAccess
 from sidecar.judging.labelled_stops import MeasurementsFile, count_stops
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import JudgeCase
@@ -112,12 +113,10 @@ class Bench:
 
     def doors(self) -> EvalServices:
         return EvalServices(
-            judge=self.judge,
-            settings=SETTINGS,
+            asking=JudgeAccess(judge=self.judge, settings=SETTINGS, spending=self.spending),
             rubric=self.rubric,
             stop_history=MemoryStopHistory(),
             measurements=MeasurementsFile(self.state, ManualClock(0.0)),
-            spending=self.spending,
         )
 
     @staticmethod

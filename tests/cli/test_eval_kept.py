@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from sidecar import cli
 from sidecar.cli.eval import EvalOptions, EvalServices, evaluate, evaluation
 from sidecar.cli.eval_report import EvalExitCode
+from sidecar.judging.asking import JudgeAccess
 from sidecar.judging.labelled_stops import MeasurementsFile
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.errors import BadInputError
@@ -66,12 +67,10 @@ class Bench:
 
     def doors(self) -> EvalServices:
         return EvalServices(
-            judge=self.judge,
-            settings=Settings(),
+            asking=JudgeAccess(judge=self.judge, settings=Settings(), spending=self.spending),
             rubric=lambda path: load_rubric_file(path) if path else load_project_rubric(str(self.folder)),
             stop_history=self.stop_history,
             measurements=MeasurementsFile(self.folder / "state", ManualClock(0.0)),
-            spending=self.spending,
         )
 
     def answers(self, *verdicts: Verdict | JudgeFailed) -> None:

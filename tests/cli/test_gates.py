@@ -282,6 +282,7 @@ def test_json_is_one_object_of_a_known_schema_and_nothing_else(
                 "flaky": False,
                 "moved": False,
                 "environment": "",
+                "waited": 0.0,
             }
         ],
     }

@@ -97,7 +97,7 @@ def test_installing_records_the_runtime_and_asks_the_host_to_do_the_rest(
 def test_without_the_host_nothing_is_half_done(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
     host.claude.unlink()
     assert cli.run_command(["install", "claude-code"]) == 1
-    assert "  - name it: add --claude /path/to/claude\n" in capsys.readouterr().err
+    assert "  - add its folder to PATH\n" in capsys.readouterr().err
     assert user_paths().recorded_runtime() is None
 
 

@@ -253,5 +253,5 @@ def test_the_status_line_comes_when_it_is_wanted_is_renewed_and_goes_without_an_
     assert status.read_text(encoding="utf-8") == first
     assert uninstall() == 0
     said = capsys.readouterr().out
-    assert ("note: name it in" in said or "note: take supervisor-status.js out of" in said) is noted
+    assert ("  name it in" in said or "  take supervisor-status.js out of" in said) is noted
     assert (status.exists(), tui.read_text(encoding="utf-8") if tui.exists() else None) == (False, there)

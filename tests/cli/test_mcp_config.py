@@ -16,7 +16,7 @@ import pytest
 from servers.mcp_clients import HANDSHAKES, MODERN
 from servers.mcp_pipes import KEY, SUPERVISOR, Home
 
-CHECKOUT = Path(__file__).parents[2]
+PAGE = Path(__file__).parents[2] / "docs" / "mcp.md"
 LIMIT_S = 60.0
 """Bound of every command here, in seconds."""
 
@@ -55,16 +55,17 @@ def test_every_form_holds_the_same_address_and_token_and_a_warning(home: Home) -
 @pytest.mark.parametrize(
     ("arguments", "environment", "said"),
     [
-        (("--print-config", "json", "--session", "nobody"), {}, "no session is known as 'nobody'"),
-        (("--session", KEY.id), {}, "go with --print-config"),
-        (("--print-config", "json"), {"CLAUDECODE": "1"}, "only the user may do this"),
+        (("mcp", "--print-config", "json", "--session", "nobody"), {}, "no session is known as 'nobody'"),
+        (("mcp", "--session", KEY.id), {}, "go with --print-config"),
+        (("mcp", "--print-config", "json"), {"CLAUDECODE": "1"}, "only the user may do this"),
+        (("session", "new", "--json"), {"CLAUDECODE": "1"}, "only the user may do this"),
     ],
 )
 def test_what_cannot_be_given_is_refused_in_words(
     home: Home, arguments: tuple[str, ...], environment: dict[str, str], said: str
 ) -> None:
     done = subprocess.run(
-        [str(SUPERVISOR), "mcp", *arguments],
+        [str(SUPERVISOR), *arguments],
         env={**home.environment, **environment},
         capture_output=True,
         check=False,
@@ -84,37 +85,27 @@ def test_the_address_outlives_the_sidecar_and_only_its_user_can_read_it(home: Ho
         assert stat.S_IMODE((home.state / name).stat().st_mode) == 0o600
 
 
-def blocks() -> list[str]:
-    text = (CHECKOUT / "docs" / "mcp.md").read_text(encoding="utf-8")
-    return re.findall(r"^```sh\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
-
-
-def answers(output: str) -> list[Any]:
-    """Every JSON-RPC answer in what curl printed, as a body of its own or as an event."""
-    pattern = r'\{"jsonrpc".*?\}(?=\{"jsonrpc"|\s*$|\s*event:)'
-    return [json.loads(found) for found in re.findall(pattern, output, flags=re.MULTILINE)]
-
-
-def test_the_documented_curl_lines_shake_hands_list_and_call(home: Home, tmp_path: Path) -> None:
-    script = "set -e\n" + "\n".join(blocks())
-    path = f"{SUPERVISOR.parent}{os.pathsep}{home.environment['PATH']}"
+def test_the_documented_curl_lines_list_and_call_in_a_session_of_their_own(home: Home) -> None:
+    (script,) = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     done = subprocess.run(
-        ["sh", "-c", script],
-        env={**home.environment, "PATH": path, "SESSION": KEY.id},
-        cwd=tmp_path,
+        ["sh", "-ec", script],
+        env={**home.environment, "PATH": f"{SUPERVISOR.parent}{os.pathsep}{home.environment['PATH']}"},
+        cwd=home.project,
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    shaken, listed, called, newer = answers(done.stdout)
-    assert shaken["result"]["protocolVersion"] == HANDSHAKES[-1]
-    assert "status" in {tool["name"] for tool in listed["result"]["tools"]}
-    for answer in (called, newer):
-        assert answer["result"]["structuredContent"]["session"] == KEY.id
+    listed, called = map(json.loads, done.stdout.replace("}{", "}\n{").splitlines())
+    assert "task_add" in {tool["name"] for tool in listed["result"]["tools"]}
+    assert called["result"]["_meta"]["supervisor/data"] == {
+        "id": "T1",
+        "status": "remaining",
+        "content": "say hello",
+    }
 
 
 def test_every_version_that_is_spoken_stands_in_the_documents() -> None:
-    text = (CHECKOUT / "docs" / "mcp.md").read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     assert all(version in text for version in (*HANDSHAKES, MODERN))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import termios
 from collections.abc import AsyncIterator
@@ -43,10 +44,10 @@ async def test_agents_are_started_afresh_until_the_check_passes_and_a_person_can
     assert done.returncode == 0, (done.stdout, done.stderr)
     for line in (
         "iteration 1/5",
-        "agent (",
+        "agent     ",
         "sent back 1/4",
         "iteration 2/5",
-        "✔ achieved after 2 iterations",
+        "✔ end     achieved after 2 iterations",
     ):
         assert line in done.stdout
     first, second = runs.prompts()
@@ -120,8 +121,8 @@ async def test_open_tasks_are_evidence_for_the_judge_and_the_next_agents_work(ru
     status = runs.stage.supervisor("status", "--session", "demo").stdout
     assert "tasks: 1 of 1 completed" in status
     listed = runs.stage.supervisor("run", "log").stdout.splitlines()
-    assert re.fullmatch(r"1 .{19} \d\d:\d\d; T1 remaining; continue: .*", listed[1])
-    assert re.fullmatch(r"2 .{19} \d\d:\d\d; T1 completed; achieved.*", listed[2])
+    assert re.fullmatch(r"1 .{19}, after \d\d:\d\d; T1 remaining; continue: .*", listed[1])
+    assert re.fullmatch(r"2 .{19}, after \d\d:\d\d; T1 completed; achieved.*", listed[2])
     second_log = runs.stage.supervisor("run", "log", "demo", "2").stdout
     assert f"--- prompt ---\n{prompt}" in second_log
     assert "--- output ---\nStopped.\n" in second_log
@@ -160,18 +161,24 @@ async def test_an_interrupted_run_leaves_no_agent_and_goes_on_with_what_was_spen
     assert "continuations 1/16" in text
 
 
-async def test_a_killed_run_goes_on_too_and_two_at_once_are_refused(runs: Runs) -> None:
+async def test_a_killed_run_goes_on_as_its_report_says_and_two_at_once_are_refused(
+    runs: Runs, tmp_path: Path
+) -> None:
     runs.agent("if number == 0: hang()", f"else: {FINISHES}")
-    with runs.wire() as wire, runs.started() as first:
+    page = tmp_path / "it's.html"
+    with runs.wire() as wire, runs.started("--report", str(page)) as first:
         hangs(wire)
         refused = runs.run()
         assert (refused.returncode, "being run already" in refused.stderr) == (1, True)
         first.kill()
         first.communicate(timeout=LIMIT_S)
         wire.communicate(timeout=LIMIT_S)  # its agent ends with it
-    again = runs.run("--json")
+    (way,) = json.loads(runs.stage.supervisor("run", "report", "--json").stdout)["go_on"]
+    again = runs.types(*shlex.split(way))
     assert again.returncode == 0, again.stderr
-    assert events(again)[0]["resumed"]
+    assert (events(again)[0]["resumed"], events(again)[0]["then"]) == (True, way)
+    assert "<h1>Run demo: achieved</h1>" in page.read_text(encoding="utf-8")
+    assert "\nverdicts  1 " in runs.stage.supervisor("run", "report").stdout
 
 
 async def test_a_person_at_a_terminal_sees_the_run_adds_a_task_and_lets_it_pause(runs: Runs) -> None:
@@ -179,7 +186,7 @@ async def test_a_person_at_a_terminal_sees_the_run_adds_a_task_and_lets_it_pause
     scene = runs.stage.scene
     with runs.wire() as wire, AtTerminal(runs.command(), scene.project, scene.environment) as terminal:
         hangs(wire)
-        terminal.wait_for("│ I begin.")
+        terminal.wait_for("│ .*I begin.")
         terminal.press("abuild it\n")
         terminal.wait_for("T1 remaining, by user, .*: build it")
         terminal.press("p")

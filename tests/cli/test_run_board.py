@@ -17,17 +17,18 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
+from sidecar.cli.progress import RunBoard, TerminalView, format_duration
 from sidecar.cli.run_keys import HELP, PAUSING, RunKeys
-from sidecar.cli.run_show import RunBoard, RunTerminalView, format_duration
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Author, Journal, Note, NoteKind, Task, TaskStatus
-from sidecar.kernel.runs import (
+from sidecar.kernel.runs import RunStatus
+from sidecar.work.progress import (
     AgentEnded,
     AgentPrinted,
     IterationJudged,
     IterationStarted,
     RunStarted,
-    RunStatus,
+    Step,
 )
 
 NOON: Final = time.mktime((2026, 11, 24, 12, 0, 0, 0, 0, -1))
@@ -82,7 +83,7 @@ def picture(width: int) -> str:
     """A run in its second iteration."""
     at, output = Watch(), io.StringIO()
     board = RunBoard(at)
-    with closing(RunTerminalView(Console(file=output, width=width, soft_wrap=False), at)) as view:
+    with closing(TerminalView(Console(file=output, width=width, soft_wrap=False), at)) as view:
 
         def tell(*events: object, seconds: float = 0.0) -> None:
             at.now += seconds
@@ -138,6 +139,33 @@ def test_an_agent_that_prints_nothing_for_ten_minutes_is_seen_to_be_silent() -> 
     board.tell(AgentEnded(iteration=1, seconds=600, exit_code=0, said="", trouble=""))
     at.now += 60
     assert len(drawn(board, 80).splitlines()) == 2
+
+
+def test_of_agents_at_once_the_row_of_one_that_was_judged_goes() -> None:
+    board, at = RunBoard(Watch()), {"reason": "", "detail": "", "note": "", "continuations": 0, "budget": 4}
+    board.tell(RunStarted(session="demo", project="/shop", goal="x", most=5, resumed=False, jobs=2))
+    rows = []
+    for step in ("1", "2", "-1", "-2", "3"):
+        number = abs(int(step))
+        board.tell(
+            IterationStarted(iteration=number, most=5, task=f"task {number}")
+            if number == int(step)
+            else IterationJudged(iteration=number, decision="continue", **at)  # type: ignore[arg-type]
+        )
+        rows.append([line[0] for line in drawn(board, 80).splitlines() if re.match(r"\d · ", line)])
+    assert rows == [["1"], ["1", "2"], ["2"], [], ["3"]]
+
+
+def test_of_tasks_of_a_loop_at_once_the_row_of_one_that_ended_goes() -> None:
+    board, rows = RunBoard(Watch()), []
+    board.tell(RunStarted(session="demo", project="/shop", goal="x", most=0, resumed=False, jobs=2))
+    for ident, kind, outcome in (
+        ("T1", "worker", ""), ("T2", "check", "fail"), ("T2", "complete", "complete"), ("", "merge", ""),
+        ("T1", "halt", "halt"),
+    ):  # fmt: skip
+        board.tell(Step(kind=kind, text="x", task=ident, outcome=outcome, tokens=7))
+        rows.append([line[:2] for line in drawn(board, 80).splitlines()[1:]])
+    assert rows == [["T1"], ["T1", "T2"], ["T1"], ["T1"], []]
 
 
 def test_nothing_that_others_wrote_is_obeyed_or_breaks_a_line() -> None:

@@ -93,7 +93,6 @@ def test_events_come_back_whole_in_the_order_of_their_positions(log: EventLog) -
         (EventFilter(session=KEY), [1.0, 3.0, 4.0]),
         (EventFilter(session=OTHER), [2.0]),
         (EventFilter(project="/q"), [3.0]),
-        (EventFilter(systems=("iteration", "tdd")), [4.0]),
         (EventFilter(kinds=("order-given",)), [3.0]),
         (EventFilter(kinds=("order-given", "session-noted"), session=KEY), [1.0, 3.0, 4.0]),
         (EventFilter(since=2.0, before=4.0), [2.0, 3.0]),

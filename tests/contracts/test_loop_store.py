@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.evidence import FileBaseline
+from sidecar.kernel.goal import Goal
 from sidecar.kernel.loop import (
     GateResult,
     GateVerdict,
@@ -44,7 +45,7 @@ LOOP = Loop(
     gates=(GateResult(id="tests", kind="tests", verdict=GateVerdict.FAIL, errors=("boom",), more=7),),
     failures=(LoopFailure(iteration=1, task="T1", model="haiku", files=("a.py",)),),
     checkpoints=(LoopCheckpoint(id="C1", at=1.5, loop=Loop(key=KEY), statuses=(("T1", "held"),)),),
-    base=FileBaseline(tree="t", snapshot="s"),
+    goals=(Goal(id="T1", condition="c", base=FileBaseline(tree="t", snapshot="s")),),
     parked=(TaskProgress(task="T2", tier=Tier.LARGE, iteration=3),),
     held=("T3",),
 )

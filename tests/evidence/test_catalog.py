@@ -152,8 +152,8 @@ async def test_whether_stops_without_a_goal_are_looked_at_is_the_users_to_say(pl
     catalog = await place.list()
     assert (catalog.settings.without_goal, catalog.settings.trial_seconds) == (False, 60)
     assert catalog.problems == (
-        f"{place.theirs}:3: gates.trial_seconds: only the user's own file may say this; it is ignored",
         f"{place.theirs}:2: gates.without_goal: only the user's own file may say this; it is ignored",
+        f"{place.theirs}:3: gates.trial_seconds: only the user's own file may say this; it is ignored",
     )
 
 

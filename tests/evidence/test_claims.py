@@ -99,7 +99,6 @@ OWN: dict[str, tuple[ClaimStatus, tuple[ToolCall, ...]]] = {
     ),
     "it failed, swallowed but seen": (CONTRADICTED, (ran("pytest || true", output=RED),)),
     "it failed in a pipe": (CONTRADICTED, (ran("pytest | tail -3", output=RED),)),
-    "its code was printed": (CONTRADICTED, (ran('pytest -q; echo "exit: $?"', output="exit: 1"),)),
     "lint or tests failed, and the tests say so": (
         CONTRADICTED,
         (ran("ruff check && pytest", 1, output=RED),),

@@ -145,12 +145,18 @@ def advised(*before: GateRun, **fields: Any) -> Evidence:
 
 
 def test_an_advisory_gate_speaks_against_only_with_failures_that_are_new() -> None:
-    new, old, unknown = (
+    new, old, unknown, less = (
         advised(gate_run(LINT)),
         advised(gate_run(LINT, Outcome.FAILED, failing=("a.py: F401",))),
         advised(),
+        advised(gate_run(LINT, Outcome.FAILED, failing=("a.py: F401", "b.py: F401"))),
     )
+    assert (old.worth, less.worth) == (EvidenceStrength.NOTHING, EvidenceStrength.CHECK)
+    assert less.fact.endswith("; failed then, and fails no more: b.py: F401")
     assert (new.bad, old.bad, unknown.bad) == (True, False, False)
+    part = advised(gate_run(LINT, Outcome.FAILED, failing=("a.py: F401",)), noticed=("test_b",))
+    assert (part.worth, part.bad) == (EvidenceStrength.CHECK, False)
+    assert part.fact.endswith("; passes, and fails on the code of then: test_b")
     assert new.fact.endswith("which only advises: failed, exit code 1; new since the goal was set: 1")
     assert old.fact.endswith("; nothing of it is new since the goal was set")
     assert unknown.fact.endswith("; whether that is new is not known")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.evidence.gates.batch import PARALLEL_GATES, RERUN_LIMIT_S, ProjectGates
 from sidecar.evidence.gates.cache import Circumstances, describe_circumstances, may_reuse_pass
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
+from sidecar.platform.slots import WorkSlots
+from support.memory_stores import TickingClock, at_once
 
 LIMIT_S: Final = 10.0
 AT: Final = GateContext(project="/p", tree="t1", environment={})
@@ -28,12 +32,14 @@ class Runs:
     def __init__(self) -> None:
         self.running: list[str] = []
         self.began: list[str] = []
+        self.seconds: dict[str, float] = {}
         self.ends: dict[str, list[GateRun]] = {}
         self.go = asyncio.Event()
         self.changed = asyncio.Condition()
 
-    async def once(self, of: Gate, at: GateContext, _seconds: float) -> GateRun:
+    async def once(self, of: Gate, at: GateContext, seconds: float) -> GateRun:
         self.began.append(of.id)
+        self.seconds[of.id] = seconds
         self.running.append(of.id)
         async with self.changed:
             self.changed.notify_all()
@@ -41,14 +47,17 @@ class Runs:
             await self.go.wait()
         finally:
             self.running.remove(of.id)
-        passed = GateRun(gate=of, outcome=Outcome.PASSED, tree=at.tree, exit_code=0)
         ends = self.ends.get(of.id, [])
-        return ends.pop(0) if ends else passed
+        return ends.pop(0) if ends else passed(of, at.tree)
 
     async def until(self, *names: str) -> None:
         """Wait until exactly these run."""
         async with asyncio.timeout(LIMIT_S), self.changed:
             await self.changed.wait_for(lambda: sorted(self.running) == sorted(names))
+
+
+def passed(of: Gate, tree: str = "t1") -> GateRun:
+    return GateRun(gate=of, outcome=Outcome.PASSED, tree=tree, exit_code=0)
 
 
 def failed(of: Gate, **fields: Any) -> GateRun:
@@ -65,7 +74,7 @@ class Trees(GitWorkspace):
     """Tells these digests of the files, then "t1"."""
 
     def __init__(self, trees: list[str]) -> None:
-        super().__init__()
+        super().__init__(Path("/nowhere"))
         self._trees = trees
 
     async def fingerprint(self, project: str, environment: Mapping[str, str]) -> str:  # noqa: ARG002 - told
@@ -73,8 +82,8 @@ class Trees(GitWorkspace):
 
 
 class Batches(ProjectGates):
-    def __init__(self, runs: Runs, trees: list[str] | None = None) -> None:
-        super().__init__(workspace=Trees([] if trees is None else trees))
+    def __init__(self, runs: Runs, trees: list[str] | None = None, slots: WorkSlots | None = None) -> None:
+        super().__init__(workspace=Trees([] if trees is None else trees), slots=slots)
         self._runs = runs
 
     async def once(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:
@@ -101,17 +110,38 @@ async def test_those_that_must_run_alone_wait_for_all_others(runs: Runs) -> None
     assert runs.began == ["b", "a", "c"]
 
 
-async def test_a_project_has_one_batch_at_a_time_and_another_project_does_not_wait(runs: Runs) -> None:
-    of_both = Batches(runs)
+async def test_of_a_project_one_batch_runs_and_a_gates_time_begins_when_it_does(
+    runs: Runs, tmp_path: Path
+) -> None:
+    of_both = Batches(runs, slots=WorkSlots(tmp_path, at_once(2), TickingClock()))
     first = asyncio.create_task(of_both.run([gate("a")], AT, LIMIT_S))
-    second = asyncio.create_task(of_both.run([gate("b")], AT, LIMIT_S))
-    other = asyncio.create_task(
-        of_both.run([gate("c")], GateContext(project="/q", tree="t1", environment={}), LIMIT_S)
-    )
+    second = asyncio.create_task(of_both.run([gate("b")], AT, 0.01))
+    other = asyncio.create_task(of_both.run([gate("c")], replace(AT, project="/q"), LIMIT_S))
     await runs.until("a", "c")
     runs.go.set()
-    await asyncio.gather(first, second, other)
+    waited = [run.waited for (run,) in await asyncio.gather(first, second, other)]
     assert runs.began == ["a", "c", "b"]
+    assert runs.seconds == {"a": LIMIT_S, "b": 0.01, "c": LIMIT_S}
+    assert waited[1] > max(waited[0], waited[2])
+
+
+async def test_what_is_known_to_be_short_and_runs_beside_others_waits_for_nobody(
+    runs: Runs, tmp_path: Path
+) -> None:
+    busy = Batches(runs, slots=WorkSlots(tmp_path, at_once(1), TickingClock()))
+    known = [gate("short", alone=False), gate("long", alone=False), gate("alone")]
+    runs.ends["long"] = [replace(passed(known[1]), seconds=60.0)]
+    runs.go.set()
+    await busy.run(known, AT, LIMIT_S)
+    runs.go.clear()
+    holds = asyncio.create_task(busy.run([gate("new", alone=False)], AT, LIMIT_S))
+    await runs.until("new")
+    later = replace(AT, tree="t2")
+    tasks = [asyncio.create_task(busy.run([one], later, LIMIT_S)) for one in known]
+    assert [run.cached for run in await busy.run(known, AT, LIMIT_S)] == [True] * 3
+    await runs.until("new", "short")
+    runs.go.set()
+    await asyncio.gather(holds, *tasks)
 
 
 async def test_a_cancelled_batch_cancels_every_gate_and_gives_its_turn_back(runs: Runs) -> None:

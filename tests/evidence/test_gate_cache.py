@@ -19,10 +19,10 @@ from sidecar.evidence.gates.cache import (
     digest_run_environment,
 )
 from sidecar.evidence.ports import GateContext
-from sidecar.evidence.tree.checkout import ProjectCopies
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.platform.data import load_data
+from sidecar.work.place import ProjectCopies
 from support.git_projects import commit_all, git, repository
 from support.projects import lay
 

@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.evidence.code_host import CodeHost
 from sidecar.evidence.detection.python import PYTEST_COMMAND
 from sidecar.evidence.gates.batch import ProjectGates
 from sidecar.evidence.gates.cache import GateMemory
-from sidecar.evidence.ports import GateContext
+from sidecar.evidence.ports import GateContext, ProjectCopy
+from sidecar.evidence.proof.old_checks import ScratchChecks
 from sidecar.evidence.tree.workspace import GitWorkspace
 from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
+from sidecar.platform.slots import CALLER, HELD_VARIABLE, Caller, WorkSlots
+from support.memory_stores import TickingClock, at_once
 from support.scripted_ports import ScriptedWorkspace
 
 if TYPE_CHECKING:
@@ -244,21 +248,28 @@ class TestRunning:
         cached = [(await run(check(line), tmp_path, OURS, gates)).cached for line in lines]
         assert cached == [False, False, True, False, True, False]
 
-    async def test_who_waits_longer_than_the_deadline_for_its_turn_could_not_run(
-        self, tmp_path: Path
-    ) -> None:
-        gates = ProjectGates()
-        first = asyncio.create_task(run(check("sleep 600"), tmp_path, OURS, gates))
-        await asyncio.sleep(0)  # noqa: TID251 - one turn of the loop: it has its turn
-        at = GateContext(project=str(tmp_path), tree="t1", environment=OURS)
-        told = list[GateRun | None]()
-        (done,) = await gates.run((check("true"),), at, 0.01, lambda _gate, end: told.append(end))
-        assert told == [None, done]
-        assert done.outcome is Outcome.COULD_NOT_RUN
-        assert done.reason == "other checks of this project took all of 0.01 s"
-        assert (await run(check("true"), tmp_path.parent, OURS, gates)).outcome is Outcome.PASSED
-        first.cancel()
-        await asyncio.wait([first])
+
+async def test_checks_and_their_copies_run_in_a_slot_and_what_they_start_inherits_it(tmp_path: Path) -> None:
+    """The time of copies does not go by while they wait."""
+    slots, waits = WorkSlots(tmp_path / "slots", at_once(1), TickingClock()), asyncio.Event()
+    CALLER.set(Caller(tell=lambda _: waits.set()))
+    at = GateContext(project=str(tmp_path), tree="t1", environment=OURS)
+    gate = check(f"echo ${HELD_VARIABLE}; ls {tmp_path / 'slots'}")
+
+    class Copying(ScriptedWorkspace):
+        async def copy(self, *_: object) -> ProjectCopy:
+            return ProjectCopy(project=str(tmp_path), environment=OURS)
+
+    (ran,) = await ProjectGates(slots=slots).run((gate,), at, LIMIT_S)
+    async with slots.hold({}):
+        slow = [replace(ran, seconds=60.0)]
+        task = asyncio.create_task(ScratchChecks(Copying(), slots=slots).run_base(at, slow, 0.0))
+        async with asyncio.timeout(LIMIT_S):
+            await waits.wait()
+    for (done,) in ((ran,), await task):
+        own, *there = done.output.split()
+        assert there == [own]
+    assert [path.name for path in (tmp_path / "slots").iterdir()] == []
 
 
 class TestFolders:

@@ -29,6 +29,7 @@ async def test_what_agents_add_change_or_remove_meanwhile_is_not_theirs_to_choos
         "own pytest": False,
         "agreed pytest": True,
     }
+    assert not any(gate.changed for gate in (await typed.list("/p", {})).gates if gate.approved)
     changed = replace(TESTS, command="true", approved=True)
     added = replace(TESTS, id="tests:web", approved=True)
     assert await approved(changed, added) == {
@@ -38,3 +39,5 @@ async def test_what_agents_add_change_or_remove_meanwhile_is_not_theirs_to_choos
         "agreed pytest": True,
         "tests:web pytest": False,
     }
+    late = {gate.id: gate.changed for gate in (await typed.list("/p", {})).gates}
+    assert (late["tests"], late["tests:web"]) == (True, False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -19,7 +20,8 @@ pytestmark = pytest.mark.process
 
 
 def digest(folder: Path, **environment: str) -> str:
-    return run(GitWorkspace().fingerprint(str(folder), os.environ | environment))
+    with TemporaryDirectory() as kept:
+        return run(GitWorkspace(Path(kept)).fingerprint(str(folder), os.environ | environment))
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from judge.report import Result, build_report_part, figure_rows, markdown
 
 from sidecar.kernel.events import ProjectState
 from sidecar.kernel.stop_history import EvaluatedStop, GroundTruth, LabelledStop
-from sidecar.systems.supervision.evaluation import EvaluationOptions
 from support.cases import RUBRIC, SETTINGS, TREE, edited, ran, turn
 
 SEEN = ProjectState(tree=TREE, rubric=RUBRIC, changed=("a.py",))
@@ -49,7 +48,7 @@ def test_with_an_oracle_every_stop_that_reaches_it_ends_as_its_label_says() -> N
         weighed("waits", GroundTruth.LEGITIMATE, complete=False),
         weighed("unshown", GroundTruth.LEGITIMATE, complete=True, shown=False),
     ]
-    outcomes = asyncio.run(consult(labels, RUBRIC, SETTINGS, EvaluationOptions()))
+    outcomes = asyncio.run(consult(labels, RUBRIC, SETTINGS))
     assert [one.ended for one in outcomes] == ["continue", "judged", "waiting", "judged"]
     assert not any(one.wrong for one in outcomes)
 

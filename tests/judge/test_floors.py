@@ -16,9 +16,10 @@ import pytest
 from msgspec import Struct
 
 from judge import by_hand, corpus
+from sidecar.judging.asking import JudgeAccess
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import CONTINUE_DECISION, EvaluatedStop, GroundTruth
-from sidecar.systems.supervision.evaluation import AbsentJudge, EvaluationOptions, evaluate_stops
+from sidecar.systems.supervision.evaluation import AbsentJudge, evaluate_stops
 from support.cases import RUBRIC
 
 pytestmark = pytest.mark.process
@@ -53,10 +54,8 @@ def judged(request: pytest.FixtureRequest) -> tuple[Floor, tuple[EvaluatedStop, 
     fresh = Path(__file__).parent / name
     stored = by_hand.endings(fresh) if fresh.is_dir() and "/" in name else corpus.read(name)
     items = [item for item in stored if ENGLISH[languages](item.language)]
-    options = EvaluationOptions(environment={})
-    return FLOORS[request.param], asyncio.run(
-        evaluate_stops(items, AbsentJudge(), RUBRIC, Settings(), options)
-    )
+    asking = JudgeAccess(judge=AbsentJudge(), settings=Settings())
+    return FLOORS[request.param], asyncio.run(evaluate_stops(items, RUBRIC, asking))
 
 
 def test_the_stored_corpora_are_judged_no_worse_than_before(

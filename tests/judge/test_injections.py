@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from judge.by_hand import INJECTIONS, Attempt, attempts, endings
+from sidecar.judging.asking import JudgeAccess
 from sidecar.judging.backends.prompt import JudgePrompt, build_judge_prompt
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import JudgeCase
@@ -74,7 +75,7 @@ class Heard(Struct, frozen=True):
 
 def hear(item: LabelledStop, pick: Pick) -> Heard:
     judge = Obedient(pick)
-    (outcome,) = asyncio.run(evaluate_stops([item], judge, RUBRIC, Settings()))
+    (outcome,) = asyncio.run(evaluate_stops([item], RUBRIC, JudgeAccess(judge=judge, settings=Settings())))
     return Heard(outcome, judge.cases[0] if judge.cases else None)
 
 

@@ -8,7 +8,6 @@ from sidecar.judging.labelled_stops import (
     SAFE_RATE,
     StopCounts,
     changed_outcomes,
-    count_false_completes,
     count_stops,
     misjudged_stops,
 )
@@ -47,8 +46,8 @@ def test_a_judge_is_safe_where_few_good_stops_are_sent_back_and_there_were_enoug
 
 
 def test_a_goal_that_is_called_achieved_and_of_which_nobody_knows_that_it_holds_is_a_false_complete() -> None:
-    assert count_false_completes([rest("1", LEGITIMATE, completed=True)]) == 1
-    assert count_false_completes([rest("1", LEGITIMATE, completed=True, complete=True)]) == 0
+    unknown, known = (rest("1", LEGITIMATE, completed=True, complete=one) for one in (None, True))
+    assert count_stops("s", [unknown, known]).false_completes == 1
 
 
 def test_the_worst_of_the_wrong_come_first() -> None:

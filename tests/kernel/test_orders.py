@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sidecar.kernel.errors import CommandRefusal
-from sidecar.kernel.orders import CommandName, GoalTerms, Order, parse_goal, parse_order
+from sidecar.kernel.goal import GoalTerms
+from sidecar.kernel.orders import CommandName, Order, parse_goal, parse_order
 from support.table import over_table
 
 READ = {

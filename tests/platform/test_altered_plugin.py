@@ -76,7 +76,7 @@ def test_opencode_is_told_of_an_altered_file(tmp_path: Path) -> None:
     path = tmp_path / "config" / "opencode" / "plugin" / "supervisor.js"
     offers = plugin_file.InstallationInfo("supervisor", __version__)
     assert plugin_file.altered_plugin(environment, tmp_path / "project") == ""
-    plugin_file.write_plugin_file(path, plugin_file.bake_plugin_from_root(plugin_root(), offers))
+    plugin_file.write_plugin_file(path, plugin_file.bake_plugin_file(plugin_root(), offers))
     assert plugin_file.altered_plugin(environment, tmp_path / "project") == ""
     append(path)
     told = plugin_file.altered_plugin(environment, tmp_path / "project")

@@ -16,6 +16,7 @@ from sidecar.platform.apply import (
     ChangeApplier,
     FileStep,
     Staging,
+    file_version,
 )
 from sidecar.platform.paths import UNFINISHED_FOLDER
 
@@ -80,11 +81,34 @@ def test_a_move_takes_the_file_along(site: Site) -> None:
     assert site.files() == {"a.py": "old\n", "moved.py": "gone\n"}
 
 
+def test_what_is_no_text_a_link_and_a_permission_to_run_come_too(site: Site) -> None:
+    (site.project / "app.db").write_bytes(b"\0old")
+    (site.copy / "app.db").write_bytes(b"\0" * (9 << 20))
+    (site.copy / "link").symlink_to("deep/er/b.py")
+    for top, mode in ((site.project, 0o600), (site.copy, 0o755)):
+        (top / "run.sh").write_text("same\n")
+        (top / "run.sh").chmod(mode)
+    was = {name: file_version(site.project / name) for name in ("app.db", "run.sh")}
+    now = {name: file_version(site.copy / name) for name in ("app.db", "run.sh", "link")}
+    site.apply(
+        FileChange(path="app.db", unread="it is no text", was=was["app.db"], now=now["app.db"]),
+        FileChange(path="run.sh", before="same\n", after="same\n", was=was["run.sh"], now=now["run.sh"]),
+        FileChange(path="link", after="deep/er/b.py", link=True, now=now["link"]),
+    )
+
+    assert {name: file_version(site.project / name) for name in now} == now
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
+        (
+            FileChange(path="theirs.db", unread="it is no text", was="100644 0", now="100644 1"),
+            "changed meanwhile",
+        ),
         (FileChange(path="mine.py", before="theirs\n", after="x\n"), "changed meanwhile"),
-        (FileChange(path="link.py", after="x\n", link=True), "a link"),
+        (FileChange(path="link.py", after="/etc", link=True), "a link out of the project, to /etc"),
+        (FileChange(path="up.py", after="../a", link=True), "a link out of the project, to ../a"),
         (FileChange(path="big.bin", unread="it is no text"), "no text"),
         (FileChange(path="out/x.py", after="x\n"), "leads out of the project"),
         (FileChange(path="../x.py", after="x\n"), "leads out of the project"),
@@ -94,6 +118,8 @@ def test_a_move_takes_the_file_along(site: Site) -> None:
 def test_what_cannot_be_applied_leaves_all_as_it_was(site: Site, more: FileChange, said: str) -> None:
     (site.project / "mine.py").write_text("mine\n")
     (site.project / "out").symlink_to(site.copy)
+    (site.copy / "link.py").symlink_to("/etc")
+    (site.copy / "up.py").symlink_to("../a")
     for name in ("mine.py", "tests.py"):
         (site.copy / name).write_text("x\n")
     before = site.files()

@@ -236,6 +236,20 @@ def test_a_hostile_file_ends_in_few_and_short_errors(path: Path, text: str) -> N
     assert max(map(len, errors)) < 200
 
 
+def test_phases_that_do_not_exist_and_modes_that_do_not_fit_are_told_at_once(path: Path) -> None:
+    path.write_text(
+        "[governance.phase.nope]\nenabled = false\n"
+        '[governance.phase.plan]\nmodes = ["light"]\n[governance.phase.test]\nmodes = []\n'
+    )
+    settings, errors = load(path)
+    assert settings.governance.phase["plan"].default_mode == "light"
+    assert [error.partition(": Expected")[0] for error in errors] == [
+        "1: governance.phase.nope: there is no such setting",
+        '3: governance.phase.plan.default_mode: "full" is none of its modes; "light" is in force',
+        "6: governance.phase.test.modes",
+    ]
+
+
 def test_the_judging_of_a_stop_is_longer_than_what_it_holds(path: Path) -> None:
     path.write_text("stop_seconds = 300\n")
     settings, errors = load(path)

@@ -200,8 +200,10 @@ def test_each_change_that_bears_on_a_file_is_seen_once(
 
     def looks() -> list[bool]:
         tick(beside)
-        seen.begin()
-        return [seen.is_new(path) for path in (file, sibling)]
+        same = seen.same((file, sibling))
+        news = [seen.is_new(path) for path in (file, sibling)]
+        assert same is not any(news)
+        return news
 
     def replaced() -> None:
         folder.parent.rename(tmp_path / "moved")
@@ -225,6 +227,6 @@ def test_each_change_that_bears_on_a_file_is_seen_once(
         change()
         assert looks()[change is changes[4]]
     calls.clear()
-    assert (looks(), len(calls)) == ([False, False], 1), "of what is not there one folder tells"
+    assert (looks(), len(calls)) == ([False, False], 3), "of what is not there one folder tells"
     (folder.parent / "b").symlink_to(tmp_path / "later")
     assert [looks(), looks()] == [[True, True]] * 2, "what a link leads to may be made elsewhere"

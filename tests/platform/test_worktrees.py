@@ -14,17 +14,17 @@ import pytest
 
 from sidecar.evidence.tree.checkout import place_ignored_files
 from sidecar.kernel.errors import BadInputError
-from sidecar.platform.worktrees import InTheWayError, Worktrees, find_worktrees
+from sidecar.platform.worktrees import InTheWayError, MergeEnd, Worktrees, find_worktrees
 from support.git_projects import commit_all, git, repository
 
 pytestmark = pytest.mark.process
 LIMIT_S = 60.0
 """Bound of every wait here, in seconds."""
 
-Back = Callable[[], Awaitable[object]]
+Back = Callable[[str], Awaitable[object]]
 
 
-async def accepted(_place: Path, _back: Back) -> str:
+async def accepted(_place: Path, _before: str, _after: str, _back: Back) -> str:
     return ""
 
 
@@ -53,6 +53,12 @@ async def test_a_git_inside_the_project_is_not_run(project: Path) -> None:
     assert not (project / "ran").exists()
 
 
+async def test_without_a_branch_to_merge_into_it_says_what_to_type(project: Path) -> None:
+    git(project, "checkout", "--quiet", "--detach")
+    with pytest.raises(BadInputError, match=r"none is checked out.* git switch -c NAME"):
+        await found(project)
+
+
 async def worked(trees: Worktrees, name: str, files: dict[str, str]) -> None:
     """An agent that leaves these files behind."""
     place = await trees.open(name)
@@ -68,14 +74,18 @@ def nothing_but_the_users_tree(project: Path) -> None:
 
 async def test_what_an_agent_left_is_committed_and_merged_into_the_users_branch(project: Path) -> None:
     trees = await found(project)
-    await worked(trees, "T1-1", {"b.txt": "b"})
+    place = await trees.open("T1-1")
+    (place / "a" / "__pycache__").mkdir(parents=True)
+    for path in ("b.txt", "a/__pycache__/c.pyc"):
+        (place / path).write_text("b")
+    await trees.close("T1-1", "work of T1-1")
     assert (await trees.names(), (project / "b.txt").exists()) == (["T1-1"], False)
     assert not await trees.is_merged("T1-1")
-    assert await trees.merge("T1-1", "m", accepted) == ""
+    assert (await trees.merge("T1-1", "m", accepted)).why == ""
     assert await trees.is_merged("T1-1")
     await trees.delete("T1-1")
     assert ((project / "b.txt").read_text(), await trees.names()) == ("b", [])
-    assert git(project, "log", "-1", "--format=%s") == "work of T1-1\n"
+    assert git(project, "log", "-1", "--format=%s", "--name-only").split() == ["work", "of", "T1-1", "b.txt"]
     nothing_but_the_users_tree(project)
     assert await trees.moved() == ""
     git(project, "commit", "--allow-empty", "-qm", "by somebody else")
@@ -134,21 +144,31 @@ async def test_a_conflict_and_a_refusal_change_nothing_and_say_why(project: Path
     for name in ("T1-1", "T2-2"):
         (trees.place(name) / "a.txt").write_text(name)
         await trees.close(name, name)
-    assert await trees.merge("T1-1", "m", accepted) == ""
-    assert await trees.merge("T2-2", "m", accepted) == (
-        "it is in conflict with what was merged before, in a.txt"
+    assert (await trees.merge("T1-1", "m", accepted)).why == ""
+    assert await trees.merge("T2-2", "m", accepted) == MergeEnd(
+        "it is in conflict with what was merged before, in a.txt", ("a.txt",)
     )
+    place = await trees.open("T2-4", earlier="T2-2")  # goes on with it, on what was merged
+    assert (place / "a.txt").read_text().startswith("<<<<<<< HEAD\nT1-1\n=======\nT2-2\n>>>>>>> ")
+    await trees.close("T2-4", "nothing was done to it")
+    left = MergeEnd("marks of a conflict are left in a.txt", ("a.txt",))
+    assert await trees.merge("T2-4", "m", accepted) == left
+    place = await trees.open("T2-5", earlier="T2-4")
+    (place / "a.txt").write_text("both")
+    await trees.close("T2-5", "both")
+    assert await trees.merge("T2-5", "m", accepted) == MergeEnd("", ("a.txt",))
+    assert git(project, "log", "--format=%s").splitlines() == ["both", "T1-1", "second", "first"]
     before = git(project, "rev-parse", "HEAD")
     await worked(trees, "T3-3", {"c.txt": "c"})
     seen: list[bool] = []
 
-    async def refused(place: Path, back: Back) -> str:
+    async def refused(place: Path, before: str, _after: str, go: Back) -> str:
         seen.append((place / "c.txt").exists())
-        await back()
+        await go(before)
         seen.append((place / "c.txt").exists())
         return "a check fails"
 
-    assert await trees.merge("T3-3", "m", refused) == "a check fails"
+    assert (await trees.merge("T3-3", "m", refused)).why == "a check fails"
     assert (seen, git(project, "rev-parse", "HEAD")) == ([True, False], before)
     assert git(project, "status", "--porcelain") == ""
     nothing_but_the_users_tree(project)
@@ -167,7 +187,7 @@ async def test_changes_of_the_user_are_kept_whole_and_may_be_in_the_way(
             await trees.merge("T1-1", "m", accepted)
         assert git(project, "status", "--porcelain").split() == ["M" if mine == "a.txt" else "??", mine]
     else:
-        assert await trees.merge("T1-1", "m", accepted) == ""
+        assert (await trees.merge("T1-1", "m", accepted)).why == ""
         assert (project / "b.txt").read_text() == "theirs"
     assert (project / mine).read_text() == "mine"
     nothing_but_the_users_tree(project)
@@ -181,7 +201,7 @@ async def test_nothing_is_merged_into_another_branch_than_the_run_began_on(proje
     with pytest.raises(InTheWayError, match="another branch is checked out"):
         await trees.merge("T1-1", "m", accepted)
     git(project, "checkout", "--quiet", "main")
-    assert await trees.merge("T1-1", "m", accepted) == ""
+    assert (await trees.merge("T1-1", "m", accepted)).why == ""
     assert await trees.names() == ["T1-1"]
 
 
@@ -196,7 +216,7 @@ async def test_what_is_ignored_is_at_hand_and_never_committed_even_by_an_agent_i
     (place / "b.txt").touch()
     commit_all(place, "all of it")
     await trees.close("T1-1", "rest")
-    assert await trees.merge("T1-1", "m", accepted) == ""
+    assert (await trees.merge("T1-1", "m", accepted)).why == ""
     assert ((project / "b.txt").exists(), (project / ".venv" / "pyvenv.cfg").is_symlink()) == (True, False)
     assert ".venv" not in git(project, "ls-files")
 
@@ -206,7 +226,7 @@ async def test_a_run_that_is_interrupted_while_the_users_tree_moves_lets_it_move
 ) -> None:
     trees = await found(project)
     await worked(trees, "T1-1", {f"{number}.txt": "b" for number in range(200)})
-    merging: list[asyncio.Task[str]] = []
+    merging: list[asyncio.Task[MergeEnd]] = []
     remove = trees.remove
 
     async def removed(name: str) -> None:  # the last thing before the user's tree moves

@@ -73,8 +73,8 @@ def agent_session(
     host: Host | OpenCode, model: ScriptedModel, files: Mapping[str, str], toolset: str
 ) -> Iterator[AgentSession]:
     """Lay out these files in place of the usual project, and let the toolset's tools be offered."""
-    if isinstance(host, Host):  # told to wait for its servers, as a scripted model waits for nothing
-        with supervised.supervised(host, model, environment={"MCP_CONNECTION_NONBLOCKING": "0"}) as claude:
+    if isinstance(host, Host):
+        with supervised.supervised(host, model, environment=supervised.WAITS_FOR_TOOLS) as claude:
             _lay_out(claude.host, files, toolset)
             agent = RequestMatch(has_tool="Bash", lacks_tool="StructuredOutput")
             yield AgentSession(

@@ -13,11 +13,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar import __version__
+from sidecar.hosts.ports import AccessRequest
 from sidecar.kernel.orders import Giver
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import Paths
 from sidecar.rubric.texts import Texts
+from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.mcp.access import McpFiles
 from sidecar.servers.mcp.door import McpHandler, McpHttpEndpoint
@@ -99,7 +101,7 @@ def main() -> int:
         door = McpHandler(control, Everything, lambda _: None)
         http = McpHttpEndpoint(control, door.ready, McpFiles(state), lambda: 0, lambda *_: Giver.USER)
         control.beside.append(http.run)
-        return {"mcp": door.open, "mcp_access": http.access}
+        return {"mcp": door.open, "mcp_access": struct_handler(AccessRequest, http.access)}
 
     return serve_sidecar(SidecarSetup(paths.run, paths.log, __version__, build), SidecarClient(paths).greet)
 

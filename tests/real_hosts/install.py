@@ -28,6 +28,8 @@ NODE_PINNED: Final = "24.21.0"
 """Node for programs that the machine's own is too old for."""
 CONFORMANCE_PINNED: Final = "0.1.16"
 """The public MCP conformance suite; docs/proofs/mcp-conformance.md is about this version."""
+MCP_SDK_PINNED: Final = "1.32.2"
+"""The official TypeScript SDK, with which clients such as Cursor speak MCP."""
 PLAYWRIGHT_PINNED: Final = "1.65.1"
 """What drives the machine's own Chromium."""
 INSTALL_LIMIT_S: Final = 540.0
@@ -41,11 +43,15 @@ class InstallError(Exception):
 
 
 class Package(msgspec.Struct, frozen=True):
-    """A host as npm knows it. Its folder is called `program-VERSION`. `beside`: more packages in it."""
+    """A host as npm knows it. Its folder is called `program-VERSION`. `beside`: more packages in it.
+
+    `imported`: it is a library, and has no program.
+    """
 
     name: str
     program: str
     beside: tuple[str, ...] = ()
+    imported: bool = False
 
 
 CLAUDE: Final = Package("@anthropic-ai/claude-code", "claude")
@@ -53,6 +59,7 @@ OPENCODE: Final = Package("opencode-ai", "opencode")
 """Its install script puts the machine's own binary in the place of the program, so no Node starts with it."""
 NODE: Final = Package("node", "node")
 CONFORMANCE: Final = Package("@modelcontextprotocol/conformance", "conformance")
+MCP_SDK: Final = Package("@modelcontextprotocol/sdk", "mcp-sdk", imported=True)
 PLAYWRIGHT: Final = Package("playwright-core", "playwright-core", ("axe-core@4.14.1",))
 
 
@@ -94,11 +101,13 @@ def node_binary(folder: Path) -> Path:
 def installed(package: Package, version: str, folder: Path, node: Path | None = None) -> Path:
     """The program of `package` at `version` below `folder`, installed when it is not there yet.
 
+    Of a library it is the file package.json.
     `node`: the Node that it runs in, the machine's own where there is none. Raises `InstallError` when npm
     fails or installs something else.
     """
     target = folder / f"{package.program}-{version}"
-    binary = Path("node_modules", ".bin", package.program)
+    named = (package.name, "package.json") if package.imported else (".bin", package.program)
+    binary = Path("node_modules", *named)
     folder.mkdir(parents=True, exist_ok=True)
     with _locked(folder / f"{target.name}.lock"):
         if not (target / binary).exists():
@@ -117,7 +126,10 @@ def _install(wanted: tuple[str, ...], version: str, target: Path, binary: Path, 
         fresh.mkdir()
         _npm("install", "--prefix", str(fresh), "--no-audit", "--no-fund", *wanted)
         path = {"PATH": with_node(node)} if node else {}
-        said = _run([str(fresh / binary), "--version"], LOOKUP_LIMIT_S, path)
+        if binary.suffix == ".json":
+            said = str(msgspec.json.decode((fresh / binary).read_bytes())["version"])
+        else:
+            said = _run([str(fresh / binary), "--version"], LOOKUP_LIMIT_S, path)
         if not said.removeprefix("Version ").removeprefix("v").startswith(version):
             raise InstallError(f"{wanted[0]} says that it is {said!r}")
         shutil.rmtree(target, ignore_errors=True)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -87,6 +88,10 @@ class Supervised(msgspec.Struct, frozen=True):
         return [
             text[text.index("[supervisor ") :] for text in found if "Stop hook additional context" in text
         ]
+
+
+WAITS_FOR_TOOLS: Final = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "60000"}
+"""Lets Claude Code wait for its servers (5 s otherwise): a scripted model waits for nothing."""
 
 
 @contextmanager

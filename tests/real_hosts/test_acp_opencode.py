@@ -14,13 +14,16 @@ from msgspec.structs import replace
 from real_hosts.opencode_supervised import SUPERVISOR, says
 from sidecar.hosts.acp.agent import AcpAgent
 from sidecar.hosts.acp.link import PermissionLevel
+from sidecar.hosts.limits import PatientAgent
 from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import Paths
 from sidecar.platform.session_store import SessionFiles
 from support.cases import goal
+from support.limits import LimitRoom
 from support.model_script import (
+    HttpErrorReply,
     ReplyRule,
     RequestMatch,
     reply_with_calls,
@@ -128,3 +131,26 @@ async def test_a_command_that_it_may_not_run_ends_its_turn(host: OpenCode, model
     assert replace(rest, tokens=0, cents=None) == AgentResult()
     assert f"[not allowed (edits): touch {path}]" in "".join(heard)
     assert not path.exists()
+
+
+async def test_all_messages_of_a_session_are_counted(host: OpenCode, model: ScriptedModel) -> None:
+    """What the protocol tells at the end of a turn is the last message's alone."""
+    for name in ("one", "two"):
+        call = ReplyToolCall("write", {"filePath": str(host.project / name), "content": "1\n"})
+        model.add(ReplyRule(reply_with_calls(call), AGENT))
+    model.add(says("Done."))
+    rest = await acp(host).run(errand(host, "Write."), print)
+    assert rest.tokens == 3 * 120
+
+
+async def test_a_limit_of_its_service_is_waited_for(host: OpenCode, model: ScriptedModel) -> None:
+    """Over the protocol it tells neither a status nor a time."""
+    said, room = "This request would exceed your account's rate limit.", LimitRoom()
+    model.add(
+        ReplyRule(HttpErrorReply(429, "rate_limit_error", said, {"retry-after": "0.2"}), AGENT, times=6),
+        says("Done."),
+    )
+    patient = PatientAgent(acp(host), "opencode", room.limits())
+    rest = await patient.run(errand(host, "Wait."), lambda _: None)
+    assert (rest.said, rest.trouble, rest.limit) == ("Done.", "", None)
+    assert [said in limit.said for limit in room.told] == [True]

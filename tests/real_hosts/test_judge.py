@@ -98,7 +98,7 @@ def test_a_fault_of_the_model_service_is_told(ask: Ask, model: ScriptedModel) ->
 def test_who_is_not_logged_in_is_told(ask: Ask, model: ScriptedModel) -> None:
     said = ask(ANTHROPIC_API_KEY="")
     assert isinstance(said, JudgeFailed)
-    assert said.reason == "Claude Code is not logged in: run `claude` and type /login"
+    assert said.reason == "the model did not answer: Not logged in \u00b7 Please run /login"
     assert model.requests == ()
 
 

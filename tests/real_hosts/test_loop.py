@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +23,7 @@ from real_hosts.agent_session import agent_session, reply_that_writes
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.worker_processes import nobody_is_left
+from support.git_projects import commit_all, git
 from support.loop_projects import LOOP_PROJECTS, LoopProject
 from support.model_script import (
     EndlessReply,
@@ -43,6 +46,9 @@ WORKER: Final = RequestMatch(tools="some", any=BRIEFED)
 """Requests of a worker: not those for a title."""
 
 
+SETTINGS: Final = '[judge]\nbackend = "rules"\n[loop]\n'
+
+
 class Room(Struct, frozen=True):
     """A person's home with one host, a project, and the model that the host asks."""
 
@@ -52,9 +58,9 @@ class Room(Struct, frozen=True):
 
     def plays(self, *turns: Mapping[str, str]) -> None:
         """In each turn the model lets a worker write these files and then answer that all is well."""
-        self.model.add(*(ReplyRule(reply, WORKER) for files in turns for reply in self._turn(files)))
+        self.model.add(*(ReplyRule(reply, WORKER) for files in turns for reply in self.turn(files)))
 
-    def _turn(self, files: Mapping[str, str]) -> list[ScriptedReply]:
+    def turn(self, files: Mapping[str, str]) -> list[ScriptedReply]:
         said = {"summary": "It is there.", "files_changed": list(files), "done": True}
         return [reply_that_writes(self.host, files), self.ends(said)]
 
@@ -73,11 +79,13 @@ class Room(Struct, frozen=True):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         ) as process:
             try:
                 yield process
             finally:
-                process.kill()
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
 
     def loop(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Type `supervisor loop ARGUMENTS`."""
@@ -93,6 +101,7 @@ class Room(Struct, frozen=True):
 
 def make_room(host: Host | OpenCode, model: ScriptedModel, project: LoopProject) -> Room:
     lay_out(host.project, project.files)
+    lay_out(host.home, {".config/supervisor/config.toml": f"{SETTINGS}threshold = 3\n"})
     return Room(host, model, project)
 
 
@@ -115,12 +124,15 @@ def test_a_wrong_attempt_goes_back_and_the_right_one_completes_the_task(room: Ro
     right = room.project.with_behaviour("sub")
     room.plays(room.project.with_behaviour("sub", wrong="+"), right)
     done = room.loop("add sub(a, b)", "--done-when", "30 - 13 is 17")
-    assert (done.returncode, done.stderr) == (0, ""), done.stdout
-    steps = [line.split()[0] for line in done.stdout.splitlines()]
+    assert (done.returncode, "Judged by nobody: T1\n" in done.stdout) == (4, True), done.stdout
+    before, ended, _ = done.stdout.partition(" ? end ")
+    begun = (line.split()[1] for line in before.splitlines()[:-1])
+    steps = [word for word in begun if word != "-"]  # a line that goes on
+    assert ended
     assert steps == [
-        *("session", "task", "agent"),
-        *("worker", "worker", "check", "check", "iterate"),
-        *("worker", "worker", "check", "check", "complete"),
+        *("session", "goal", "task", "agent", "check"),
+        *("worker", "worker", "check", "check", "missing", "iterate"),
+        *("worker", "worker", "check", "check", "done"),
     ]
     first, second = room.prompts
     assert "30 - 13 is 17" in first
@@ -157,6 +169,104 @@ def test_after_kill_9_the_worker_is_gone_and_the_session_goes_on_where_it_was_sa
     assert told == ["loop-session", "loop-task", "loop-report", "loop-task", "loop-report", "loop-session"]
 
 
+PLAN: Final = """# Calculator
+
+- [ ] add one
+- [ ] add two
+  - after: add one
+- [ ] add three
+  - after: add one
+- [ ] add four
+- [ ] add five
+  - after: add two, add three
+- [ ] add six
+  - after: add four
+- [ ] prove that one is two
+  - after: add five
+- [ ] celebrate it
+  - after: prove that one is two
+"""
+MAKEFILE: Final = "test:\n\tfor one in *.check; do sh $$one || exit 1; done\n"
+DONE: Final = ("one", "two", "three", "four", "five", "six")
+KILLS: Final = (
+    "task T1",
+    "worker T1 .*It is there",
+    "done T1",
+    "task T2",
+    "iterate T3 .*report 1 of",
+    "worker T3 .*report 2 of",
+    "iterate T3 .*report 2 of",
+    "done T3",
+    "done T5",
+    "fail T7",
+)
+"""The line after which it is killed, time after time; the other tasks are then wherever they came to."""
+
+
+def part(name: str, *, wrong: bool = False) -> dict[str, str]:
+    text = "wrong" if wrong else name
+    return {f"{name}.txt": f"{text}\n", f"{name}.check": f"grep -qx {name} {name}.txt\n"}
+
+
+def scripts_plan(room: Room) -> None:
+    """What the model says depends on task and report alone: "three" is right at the third, T7 at none."""
+    for number, name in enumerate(DONE, 1):
+        for report in (1, 2, 3):
+            asked = f"Task T{number}: .*Report {report} of"
+            write, end = room.turn(part(name, wrong=name == "three" and report < 3))
+            room.model.add(ReplyRule(write, RequestMatch(tools="some", last=asked), None))
+            room.model.add(ReplyRule(end, RequestMatch(tools="some", any=asked), None))
+    unable = room.ends({"summary": "One is not two.", "files_changed": [], "done": False})
+    room.model.add(ReplyRule(unable, RequestMatch(tools="some", any="Task T7: "), None))
+
+
+def ticked(project: Path) -> set[str]:
+    lines = (project / "plan.md").read_text().splitlines()
+    assert [line.replace("[x]", "[ ]") for line in lines] == PLAN.splitlines()
+    return {line.removeprefix("- [x] ") for line in lines if line.startswith("- [x] ")}
+
+
+def test_a_plan_that_is_killed_at_ten_places_loses_nothing_and_completes_nothing_that_is_not(
+    room: Room,
+) -> None:
+    project, done = room.host.project, set[str]()
+    settings = f"{SETTINGS}max_iterations = 3\nthreshold = 9\n"
+    lay_out(room.host.home, {".config/supervisor/config.toml": settings})
+    for path in room.project.files:
+        (project / path).unlink()
+    lay_out(project, {"Makefile": MAKEFILE, "first.check": "true\n", "plan.md": PLAN})
+    git(project, "init", "--quiet", "--initial-branch=main")
+    for name in ("user.name", "user.email"):
+        git(project, "config", name, "a@b")
+    commit_all(project, "first")
+    scripts_plan(room)
+    for killed in KILLS:
+        with room.typed("plan.md", "--jobs", "3") as process:
+            assert process.stdout is not None
+            assert any(re.search(killed, line) for line in process.stdout), killed
+        assert nobody_is_left(room.host.home)
+        tasks = json.loads(room.loop("status", "--json").stdout)["tasks"]
+        now = {task["content"] for task in tasks if task.get("status") == "completed"}
+        assert done <= now
+        assert ticked(project) <= (done := now)
+        committed = set(git(project, "log", "--no-merges", "--format=%s").splitlines())
+        assert done <= committed <= {"first", *(f"add {name}" for name in DONE)}
+    last = room.loop("plan.md", "--jobs", "3")
+    assert last.returncode == 1, last.stdout
+    assert ticked(project) == {f"add {name}" for name in DONE}
+    assert "T8 celebrate it (waits for T7)" in last.stdout
+    events = [json.loads(line)["data"] for line in room.loop("history", "--json").stdout.splitlines()]
+    ruled = [(one["task"], one["iteration"]) for one in events if one["type"] == "loop-report"]
+    expected = [(f"T{number}", 1) for number in range(1, 7)] + [("T3", 2), ("T3", 3)]
+    assert sorted(one for one in ruled if one[0] != "T7") == sorted(expected)
+    held = contents(project, (".git",))
+    right = {path: text for name in DONE for path, text in part(name).items()}
+    assert {name: held[name] for name in right} == right
+    assert git(project, "status", "--porcelain") == " M plan.md\n"
+    branches = git(project, "branch", "--format=%(refname:short)").split()
+    assert [one.rpartition("/")[2] for one in branches] == ["main", "T7-1"]
+
+
 # --- the toolset, as the agent of a session calls it --------------------------------------------------------
 
 
@@ -187,8 +297,8 @@ def test_an_agent_is_refused_repairs_it_completes_the_loop_stops_and_is_judged(
             assert said in begun
         for said in ("report 1 of 10", "test_sub", "Tried before", "Repair the cause"):
             assert said in refused
-        assert "exit_signal: true" in done
+        assert "T1 is done, not judged" in done
         assert "completed" in ended
         assert (session.under.report().status, session.under.continuations()) == ("achieved", [])
         tasks = session.under.supervisor("loop", "status").stdout
-        assert "T1   completed   implementer-python, 2 reports" in tasks
+        assert "T1   completed   not judged, implementer-python, 2 reports" in tasks

@@ -8,18 +8,20 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from real_hosts import supervised
+from real_hosts import opencode_supervised, supervised
 from real_hosts.host import Host
+from real_hosts.opencode_host import OpenCode
 from real_hosts.supervised import SUPERVISOR
 from sidecar.cli.demo_agent import REPAIRED_SOURCE
 from sidecar.platform.installation import plugin_root
-from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
+from support.model_script import HttpErrorReply, ReplyRule, RequestMatch, reply_with_calls, reply_with_text
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
 
@@ -113,3 +115,53 @@ def test_claude_code_works_in_fresh_iterations_until_the_goal_holds(
     achieved_in_two(events, claude_under.model)
     assert events[-1]["iterations"] == 2
     assert claude_under.continuations() == []  # the host's own hooks did not judge too
+
+
+def achieved_in_one(events: list[dict[str, Any]], model: ScriptedModel, refused: int) -> None:
+    """The first agent got no answer, the second worked: one iteration, and nothing is charged."""
+    (verdict,) = (event for event in events if event["event"] == "verdict")
+    assert (verdict["reason"], verdict["continuations"]) == ("achieved", 0)
+    assert [event["event"] for event in events].count("agent") == events[-1]["iterations"] == 1
+    begun = [request for request in model.requests if "agent of iteration 1 " in request.last]
+    assert len(begun) > refused
+    assert model.unmatched == ()
+
+
+def test_claude_code_is_started_again_when_its_limit_is_over(claude_under: supervised.Supervised) -> None:
+    """It reports until when in a field only where a subscription is limited."""
+    host = claude_under.host
+    reset = {"anthropic-ratelimit-unified-status": "rejected", "x-should-retry": "false"}
+    reset["anthropic-ratelimit-unified-reset"] = str(int(time.time()))
+    limited = HttpErrorReply(429, "rate_limit_error", "This would exceed your account's rate limit.", reset)
+    claude_under.script(
+        ReplyRule(limited, supervised.AGENT),
+        supervised.reads_shop(host),
+        supervised.writes_shop(host),
+        supervised.says("Repaired."),
+    )
+    path = os.pathsep.join((str(host.binary.parent), host.env["PATH"]))
+    own = {name: value for name, value in host.env.items() if name != "ANTHROPIC_API_KEY"}
+    own |= {"PATH": path, "CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-not-a-real-token"}
+
+    events = run(own, host.project, "claude", "-p", "--permission-mode", "acceptEdits")
+
+    achieved_in_one(events, claude_under.model, 1)
+
+
+def test_opencode_is_started_again_when_its_limit_is_over(
+    opencode_host: OpenCode, model: ScriptedModel
+) -> None:
+    """It asks six times by itself, as often as the service says."""
+    with opencode_supervised.supervised(opencode_host, model) as under:
+        host = under.host
+        limited = HttpErrorReply(
+            429, "rate_limit_error", "This would exceed the rate limit.", {"retry-after": "0.2"}
+        )
+        under.script(
+            ReplyRule(limited, opencode_supervised.agent(host.project), times=6),
+            opencode_supervised.reads_shop(host),
+            opencode_supervised.writes_shop(host),
+            opencode_supervised.says("Repaired."),
+        )
+        events = run(host.env, host.project, "opencode", "run")
+        achieved_in_one(events, model, 6)

@@ -53,7 +53,8 @@ def rules(tools: str, shell: str, both: threading.Event) -> list[ReplyRule]:
     made = []
     for number in PARTS:
         file = "shared" if number in SHARED else f"part-{number}"
-        line = f"grep -qsx {number} {file} || echo {number} >> {file}; echo wrote-{number}-"
+        settle = f"sed -i '/^[<=>]\\{{7\\}}/d' {file} 2>/dev/null"  # a conflict: both lines stay
+        line = f"{settle}; grep -qsx {number} {file} || echo {number} >> {file}; echo wrote-{number}-"
         begin = when(rf"The task that is ready:\n```text\nT{number}: ")
         write = ReplyToolCall(shell, {"command": line, "description": "write"})
         if number == SHARED[0]:

@@ -40,9 +40,9 @@ else:
     hang()
 """
 SCROLLED: Final = (
-    r"\d+ agent \(\d+ s\)",
-    r"\d+ supervisor sent back \d/\d+: \d open tasks",
-    r"\d+ │ \[Write\] t\d.py",
+    r"agent \d+ +\d+ s",
+    r"verdict \d+ +sent back \d/\d+: \d open tasks",
+    r"│ \d+ +\[Write\] t\d.py",
 )
 SHOWN: Final = (
     r"─{60,}",

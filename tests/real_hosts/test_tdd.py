@@ -48,8 +48,8 @@ def test_workers_write_a_behaviour_in_three_verified_phases_after_one_lied(room:
     done = room.tdd(SPEC)
     test = room.language.test
     assert (done.returncode, done.stderr) == (0, "")
-    assert "\nred       refused: The new test passes at once" in done.stdout
-    assert [line for line in done.stdout.splitlines() if "verified" in line] == [
+    assert " red       refused: The new test passes at once" in done.stdout
+    assert [line.partition(" ")[2] for line in done.stdout.splitlines() if "verified:" in line] == [
         f"red       verified: A failing test is in {test}, and it fails for the right reason.",
         f"green     verified: {test} passes, and every other test ends as before.",
         "refactor  verified: The structure was changed, and the tests end as before.",

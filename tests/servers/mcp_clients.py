@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mcp.types import CallToolResult
 from msgspec import Struct
 
 from servers.bench import LIMIT_S, SECRET, Bench, Caller
@@ -96,7 +97,13 @@ class Echo:
             raise OSError("no disk")
         echo = AgentTool(name="echo", toolset="core", takes=Asked, gives=Said, work=self.work, reads=True)
         more = AgentTool(
-            name="more", toolset="journal", takes=Asked, gives=Said, work=self.work, repeats=True
+            name="more",
+            toolset="journal",
+            takes=Asked,
+            gives=Said,
+            work=self.work,
+            repeats=True,
+            typed=True,
         )
         state = Resource(uri="supervisor://state", toolset="loop", work=self.read)
         part = Resource(uri="supervisor://parts/{text}", toolset="loop", work=self.read, takes=Asked)
@@ -171,8 +178,14 @@ def call(client: Caller, ident: int, **arguments: object) -> None:
     client.call("tools/call", {"name": "echo", "arguments": {"session": "s1", **arguments}}, ident)
 
 
+def data_of(found: CallToolResult) -> Any:
+    """The data behind the text of an answer."""
+    assert found.structured_content is None
+    return (found.meta or {})["supervisor/data"]
+
+
 async def said(client: Caller, ident: int, text: str) -> Any:
     call(client, ident, text=text)
     answer = await client.hear()
     assert answer["id"] == ident, answer
-    return answer["result"]["structuredContent"]["text"]
+    return answer["result"]["content"][0]["text"]

@@ -16,8 +16,9 @@ from mcp.client.streamable_http import streamable_http_client
 from servers.bench import LIMIT_S, Bench
 from servers.conftest import Start
 from servers.mcp_clients import HELLO, LATEST_WITH_HANDSHAKE, META, Echo
-from sidecar.hosts.ports import McpAccess
+from sidecar.hosts.ports import AccessRequest, McpAccess
 from sidecar.kernel.orders import Giver
+from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.mcp.access import McpFiles
 from sidecar.servers.mcp.door import McpHandler, McpHttpEndpoint
@@ -48,7 +49,11 @@ class Web:
         door = McpHandler(control, self.echo.build, lambda _: None)
         http = McpHttpEndpoint(control, door.ready, self.kept, lambda: self.port, lambda *_: self.giver)
         control.beside.append(http.run)
-        own = {"mcp": door.open, "toolsets": door.toolsets, "mcp_access": http.access}
+        own = {
+            "mcp": door.open,
+            "toolsets": door.toolsets,
+            "mcp_access": struct_handler(AccessRequest, http.access),
+        }
         return {**self.bench.methods(control), **own}
 
     async def asked(self, method: str, params: object) -> Any:

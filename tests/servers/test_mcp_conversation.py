@@ -49,13 +49,24 @@ async def bench(start: Start, echo: Echo) -> Bench:
 async def test_a_client_shakes_hands_lists_the_tools_and_calls_one(bench: Bench) -> None:
     client = await begun(bench)
     (listed,) = (await client.ask("tools/list"))["result"]["tools"]
-    assert listed["name"] == "echo"
+    assert (listed["name"], "outputSchema" in listed) == ("echo", False)
     assert set(listed["inputSchema"]["properties"]) == {"text", "wait", "steps", "ask"}
-    assert set(listed["outputSchema"]["properties"]) == {"text"}
     call(client, 2, text="a")
     result = (await client.hear())["result"]
     assert result["content"] == [{"type": "text", "text": "a"}]
-    assert result["structuredContent"] == {"text": "a"}
+    assert result["_meta"] == {"supervisor/data": {"text": "a"}}
+    assert "structuredContent" not in result
+
+
+async def test_only_a_tool_that_declares_a_schema_gives_structured_content(bench: Bench, echo: Echo) -> None:
+    """A host may show a model that in place of the text."""
+    echo.on = {"journal"}
+    client = await begun(bench)
+    (listed,) = (await client.ask("tools/list"))["result"]["tools"]
+    assert set(listed["outputSchema"]["properties"]) == {"text"}
+    asked = {"name": "more", "arguments": {"session": "s1", "text": "a"}}
+    result = (await client.ask("tools/call", asked))["result"]
+    assert (result["structuredContent"], "_meta" in result) == ({"text": "a"}, False)
 
 
 @pytest.mark.parametrize("version", HANDSHAKES)
@@ -73,7 +84,7 @@ async def test_the_version_without_a_handshake_is_spoken(bench: Bench) -> None:
     listed = (await client.ask("tools/list", {"_meta": META}))["result"]["tools"]
     assert [tool["name"] for tool in listed] == ["echo"]
     asked = {"name": "echo", "arguments": {"session": "s1", "text": "a"}, "_meta": META}
-    assert (await client.ask("tools/call", asked))["result"]["structuredContent"] == {"text": "a"}
+    assert (await client.ask("tools/call", asked))["result"]["content"] == [{"type": "text", "text": "a"}]
 
 
 async def test_a_version_that_is_not_known_is_answered_with_one_that_is(bench: Bench) -> None:
@@ -195,7 +206,7 @@ async def test_half_of_a_surrogate_pair_is_mended(bench: Bench) -> None:
         b'{"jsonrpc":"2.0","id":2,"method":"tools/call",'
         b'"params":{"name":"echo","arguments":{"session":"s1","text":"a\\ud83d"}}}'
     )
-    assert (await client.hear())["result"]["structuredContent"]["text"] == "a\ufffd"
+    assert (await client.hear())["result"]["content"][0]["text"] == "a\ufffd"
 
 
 async def test_an_argument_of_a_megabyte_comes_back_whole(bench: Bench) -> None:

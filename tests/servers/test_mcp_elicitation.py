@@ -12,7 +12,7 @@ from mcp.types import INTERNAL_ERROR, ElicitRequestParams, ElicitResult
 
 from servers.bench import LIMIT_S
 from servers.conftest import Start
-from servers.mcp_clients import Echo, begun, call, speaking
+from servers.mcp_clients import Echo, begun, call, data_of, speaking
 from servers.mcp_web import Web, calling, client_of, shaken, visitor
 from sidecar.hosts.ports import McpAccess
 from sidecar.kernel.orders import Giver
@@ -24,9 +24,11 @@ pytestmark = pytest.mark.proves("governed phases")
 
 QUESTION: Final = "Is it delivered?"
 FAILED: Final = {"code": INTERNAL_ERROR, "message": "the window is gone"}
+YES: Final = "(True, '')"
 ANSWERS: Final[dict[str, tuple[dict[str, object], str]]] = {
-    "accepted": ({"result": {"action": "accept", "content": {}}}, "True"),
-    "declined": ({"result": {"action": "decline"}}, "False"),
+    "accepted": ({"result": {"action": "accept", "content": {}}}, YES),
+    "refused": ({"result": {"action": "accept", "content": {"no_because": "why"}}}, "(False, 'why')"),
+    "declined": ({"result": {"action": "decline"}}, "(False, '')"),
     "cancelled": ({"result": {"action": "cancel"}}, "None"),
     "an error": ({"error": FAILED}, "None"),
     "no such answer": ({"result": {"action": "shrug"}}, "None"),
@@ -57,18 +59,18 @@ async def test_the_person_is_asked_over_a_pipe_and_their_answer_counts(
     call(client, 2, ask=QUESTION)
     asked = await client.hear()
     assert (asked["method"], asked["params"]["message"]) == ("elicitation/create", QUESTION)
-    assert asked["params"]["requestedSchema"] == {"type": "object", "properties": {}}
+    assert [*asked["params"]["requestedSchema"]["properties"]] == ["no_because"]
     client.send(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}).encode())
-    assert (await client.hear())["result"]["structuredContent"] == {"text": counts}
+    assert (await client.hear())["result"]["content"] == [{"type": "text", "text": counts}]
 
 
 async def test_who_cannot_ask_is_not_asked(start: Start, echo: Echo) -> None:
     client = await begun(speaking(start, echo))
     call(client, 2, ask=QUESTION)
-    assert (await client.hear())["result"]["structuredContent"] == {"text": "None"}
+    assert (await client.hear())["result"]["content"] == [{"type": "text", "text": "None"}]
 
 
-@pytest.mark.parametrize(("mode", "counts"), [("legacy", "True"), ("auto", "None")])
+@pytest.mark.parametrize(("mode", "counts"), [("legacy", YES), ("auto", "None")])
 async def test_the_packages_client_is_asked_over_http_where_its_protocol_can(
     access: McpAccess, mode: str, counts: str
 ) -> None:
@@ -81,7 +83,7 @@ async def test_the_packages_client_is_asked_over_http_where_its_protocol_can(
 
     async with client_of(access, mode, elicitation_callback=asked) as client:
         found = await client.call_tool("echo", {"session": "s1", "ask": QUESTION})
-    assert found.structured_content == {"text": counts}
+    assert data_of(found) == {"text": counts}
     assert heard == ([QUESTION] if mode == "legacy" else [])
 
 
@@ -97,11 +99,11 @@ async def test_over_http_only_the_token_of_a_person_brings_questions(
 
     echo.clients = Persons(echo.find)
     web = Web(echo, McpFiles(tmp_path / "state")).started(start)
-    for web.giver, counts in ((Giver.USER, "True"), (Giver.UNSURE, "None")):
+    for web.giver, counts in ((Giver.USER, YES), (Giver.UNSURE, "None")):
         for access in (await web.access(), await web.access("opencode", "s1")):
             async with client_of(access, "legacy", elicitation_callback=asked) as client:
                 found = await client.call_tool("echo", {"session": "s1", "ask": QUESTION})
-            assert found.structured_content == {"text": counts}
+            assert data_of(found) == {"text": counts}
 
 
 async def test_who_listens_to_the_answer_of_its_call_alone_is_asked_there(access: McpAccess) -> None:
@@ -114,4 +116,4 @@ async def test_who_listens_to_the_answer_of_its_call_alone_is_asked_there(access
             assert asked["params"]["message"] == QUESTION
             answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept"}}
             assert (await client.post("", json=answer, headers=headers)).status_code == 202
-            assert (await anext(told))["result"]["structuredContent"] == {"text": "True"}
+            assert (await anext(told))["result"]["content"] == [{"type": "text", "text": YES}]

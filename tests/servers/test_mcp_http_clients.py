@@ -16,7 +16,7 @@ from mcp.types import ToolListChangedNotification
 
 from servers.bench import LIMIT_S, happens
 from servers.conftest import Start
-from servers.mcp_clients import Echo
+from servers.mcp_clients import Echo, data_of
 from servers.mcp_web import Web, calling, client_of, modern, shaken, visitor
 from sidecar.hosts.ports import McpAccess
 from sidecar.kernel.settings import TOOLSET
@@ -64,7 +64,7 @@ async def test_a_client_lists_and_calls(access: McpAccess, mode: str) -> None:
     async with client_of(access, mode) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["echo"]
         found = await client.call_tool("echo", {"session": "s1", "text": "a"})
-        assert found.structured_content == {"text": "a"}
+        assert data_of(found) == {"text": "a"}
         refused = await client.call_tool("echo", {"session": "s1", "text": 7})
         assert refused.is_error
 
@@ -80,17 +80,17 @@ async def test_a_client_hears_how_far_a_call_is(access: McpAccess, mode: str) ->
         found = await client.call_tool(
             "echo", {"session": "s1", "text": "a", "steps": 2}, progress_callback=hear
         )
-        assert found.structured_content == {"text": "a"}
+        assert data_of(found) == {"text": "a"}
     assert heard == [(1, 2, "step 1"), (2, 2, "step 2")]
 
 
-@pytest.mark.parametrize("era", ["legacy", "modern"])
+@pytest.mark.parametrize("era", ["legacy", "modern", "alone"])
 async def test_a_call_whose_client_hangs_up_is_cancelled(access: McpAccess, echo: Echo, era: str) -> None:
     async with visitor(access, **(MODERN_CALL if era == "modern" else {})) as client:
         headers = await shaken(client) if era == "legacy" else {}
         arguments = {"session": "s1", "wait": True}
         body = modern("tools/call", {"name": "echo", "arguments": arguments})
-        asked = calling(**arguments) if era == "legacy" else body
+        asked = body if era == "modern" else calling(**arguments)
         async with under_way(client, echo, json=asked, headers=headers):
             pass
     await happens(echo.cancelled)

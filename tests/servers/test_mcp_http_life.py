@@ -107,12 +107,22 @@ async def test_an_address_outlives_the_sidecar_and_conversations_do_not(
         assert (await client.post("", json=message("ping"), headers=headers)).status_code == 404
         headers = await shaken(client)
         (answer,) = told(await client.post("", json=calling(session="s1", text="a"), headers=headers))
-        assert answer["result"]["structuredContent"] == {"text": "a"}
+        assert answer["result"]["content"] == [{"type": "text", "text": "a"}]
     async with visitor(bound) as client:
         headers = await shaken(client)
         assert "result" in told(await client.post("", json=calling(text="b"), headers=headers))[0]
     assert [await web.access(), await web.access("opencode", "s1")] == [access, bound]
     assert [key.id for key in echo.callers] == ["s1", "s1"]
+
+
+async def test_the_end_of_a_sidecar_ends_its_door(
+    web: Web, start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with visitor(await web.started(start).access()) as client:
+        await shaken(client)
+    web.bench.control.stop()
+    await web.bench.end()
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 async def test_a_port_that_is_taken_meanwhile_is_replaced_by_a_free_one(
@@ -154,7 +164,7 @@ async def test_a_sidecar_that_makes_room_lets_a_call_finish_and_closes_streams(
                 assert await stream.aread() == b""
             echo.go_on.set()
             (answer,) = told(await asking)
-            assert answer["result"]["structuredContent"] == {"text": "late"}
+            assert answer["result"]["content"] == [{"type": "text", "text": "late"}]
     assert await web.bench.end() == 0
     assert not echo.cancelled.is_set()
     assert await refused(port_of(access))

@@ -101,7 +101,7 @@ async def test_a_sidecar_that_makes_room_first_answers_what_was_asked_for(bench:
     bench.control.drain()
     assert await said(client, 3, "while it drains") == "while it drains"
     echo.go_on.set()
-    assert (await client.hear())["result"]["structuredContent"] == {"text": "late"}
+    assert (await client.hear())["result"]["content"] == [{"type": "text", "text": "late"}]
     assert await client.is_hung_up_on()
     assert await bench.end() == 0
     assert not echo.cancelled.is_set()
@@ -154,7 +154,7 @@ async def test_of_a_conversation_without_a_handshake_nothing_is_done_twice(bench
         params = {"name": "echo", "arguments": {"text": text, "session": "s1"}, "_meta": META}
         client.call("tools/call", params, ident)
     answer = await client.hear()
-    assert (answer["id"], answer["result"]["structuredContent"]) == (2, {"text": "after"})
+    assert (answer["id"], answer["result"]["content"][0]["text"]) == (2, "after")
     assert echo.asked == ["after"]
 
 

@@ -35,7 +35,7 @@ async def test_who_asks_to_be_told_hears_how_far_a_call_is(bench: Bench) -> None
     heard = [await client.hear() for _ in range(3)]
     assert [one.get("method") for one in heard] == ["notifications/progress"] * 2 + [None]
     assert heard[0]["params"] == {"progressToken": "p", "progress": 1, "total": 2, "message": "step 1"}
-    assert heard[2]["result"]["structuredContent"] == {"text": "a"}
+    assert heard[2]["result"]["content"] == [{"type": "text", "text": "a"}]
 
 
 async def test_who_does_not_ask_hears_the_answer_alone(bench: Bench) -> None:

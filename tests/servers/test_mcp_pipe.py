@@ -17,6 +17,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from servers.mcp_clients import data_of
 from servers.mcp_pipes import COMMAND, INITIALIZE, KEY, LIMIT_S, PLUGIN, SUPERVISOR, WAYS, Home, status
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
@@ -28,8 +29,10 @@ pytestmark = pytest.mark.process
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """Shared: the sidecar imports the mcp package once."""
+    """Shared: the sidecar imports the mcp package once. It runs: a pipe that starts one imports more."""
     home = Home(tmp_path_factory.mktemp("user"))
+    with home.pipe() as pipe:
+        assert "result" in pipe.ask(INITIALIZE)
     yield home
     home.supervisor("stop")
 
@@ -62,10 +65,11 @@ async def test_a_client_of_either_era_lists_the_tools_and_calls_them(
         assert {"status", "rubric", "task_add"} <= {tool.name for tool in (await found.list_tools()).tools}
         status = await found.call_tool("status", {"session": KEY.id})
         assert status.is_error is False
-        assert status.structured_content["status"] == "active"
+        assert data_of(status)["status"] == "active"
         rubric = await found.call_tool("rubric", {"session": KEY.id})
-        assert rubric.structured_content["file"].endswith("rubric.md")
-        assert len(rubric.structured_content["patterns"]) > 2
+        criteria = data_of(rubric)
+        assert criteria["file"].endswith("rubric.md")
+        assert len(criteria["patterns"]) > 2
 
 
 async def test_a_call_without_a_session_with_wrong_types_or_of_no_tool_says_what_is_wrong(home: Home) -> None:
@@ -114,7 +118,7 @@ def test_when_the_sidecar_has_ended_the_next_line_goes_to_the_next_one(
         own_home.end_sidecar(by)
         answer = pipe.ask(status(2))
         assert answer["id"] == 2
-        assert answer["result"]["structuredContent"]["session"] == KEY.id
+        assert answer["result"]["_meta"]["supervisor/data"]["session"] == KEY.id
         assert own_home.sidecar() != before
         assert pipe.ask(status(3))["id"] == 3
         assert pipe.end() == (0, b"", b"")
@@ -153,8 +157,6 @@ def imported(log: bytes) -> set[str]:
 
 
 def test_the_pipe_of_the_plugin_imports_next_to_nothing(home: Home) -> None:
-    with home.pipe() as pipe:  # a sidecar runs: starting one imports more
-        assert "result" in pipe.ask(INITIALIZE)
     with home.pipe((PLUGIN[0], "-X", "importtime", *PLUGIN[1:])) as pipe:
         assert "result" in pipe.ask(INITIALIZE)
         _, _, errors = pipe.end()

@@ -34,7 +34,7 @@ def test_its_calls_are_of_that_session_and_of_no_other(home: Home, command: Sequ
         assert "result" in pipe.ask(INITIALIZE)
         unnamed = status(2)
         unnamed["params"]["arguments"] = {}
-        assert pipe.ask(unnamed)["result"]["structuredContent"]["session"] == KEY.id
+        assert pipe.ask(unnamed)["result"]["_meta"]["supervisor/data"]["session"] == KEY.id
         other = status(3)
         other["params"]["arguments"] = {"session": "ses_2"}
         assert "belongs to one session" in pipe.ask(other)["result"]["content"][0]["text"]
@@ -51,7 +51,7 @@ def test_a_token_that_is_none_lets_nobody_in(home: Home, token: str) -> None:
 def test_the_users_own_token_binds_nothing(home: Home) -> None:
     with with_token(home, McpFiles(home.state).token()).pipe(WAYS["the plugin"]) as pipe:
         assert "result" in pipe.ask(INITIALIZE)
-        assert pipe.ask(status(2))["result"]["structuredContent"]["session"] == KEY.id
+        assert pipe.ask(status(2))["result"]["_meta"]["supervisor/data"]["session"] == KEY.id
         unnamed = status(3)
         unnamed["params"]["arguments"] = {}
         assert pipe.ask(unnamed)["result"]["isError"] is True

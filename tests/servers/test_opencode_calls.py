@@ -24,7 +24,7 @@ from sidecar.hosts.unrecorded import MarkerTurns
 from sidecar.judging.backends.chain import build_judge
 from sidecar.judging.backends.opencode import TITLE
 from sidecar.kernel.evidence import Complete, FileBaseline, Gap, Incomplete, Met
-from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.goal import Goal, GoalStatus
 from sidecar.kernel.loop import Loop
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.rpc import PeerError
@@ -267,7 +267,8 @@ async def test_a_deleted_session_takes_its_task_loop_along(bench: Bench, fakes: 
     plugin = await plugin_of(bench, "one")
     key = SessionKey("opencode", "ses_one")
     await plugin.tells("session.start", fresh=True)
-    fakes.loops.save(Loop(key=key, base=FileBaseline(tree="t", snapshot="base")))
+    base = FileBaseline(tree="t", snapshot="base")
+    fakes.loops.save(Loop(key=key, goals=(Goal(id="T1", condition="c", base=base),)))
     await plugin.tells("session.deleted")
     assert (fakes.loops.load(key), fakes.workspace.returned) == (None, ["base"])
     await plugin.leave()

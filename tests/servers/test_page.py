@@ -36,6 +36,7 @@ from support.kept_stops import kept
 from support.logs import event_log
 from support.memory_stores import ManualClock
 from support.play import World
+from support.played_loops import DOES, SHOP, playing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -335,6 +336,15 @@ async def test_a_session_shows_its_open_tasks_and_newest_notes(fakes: Fakes, bro
     page = (await browser.get(f"session?host={KEY.host}&id={KEY.id}")).body
     shown = [one for one in ("1 of 2", "write it", "N14, tip: tip 14", "tip 5", "tip 4", "N3") if one in page]
     assert shown == ["1 of 2", "write it", "N14, tip: tip 14", "tip 5"]
+
+
+async def test_a_loop_at_work_has_a_card_of_its_own(fakes: Fakes, browser: Browser) -> None:
+    playing(fakes)
+    for path in ("", f"session?host={SHOP.host}&id={SHOP.id}"):
+        page = (await browser.get(path)).body
+        shown = ("add sub; add mul", "working", PROJECT, DOES)
+        assert [one for one in shown if one not in page] == []
+        assert "Sent back" not in page
 
 
 async def test_text_of_agents_is_never_markup(fakes: Fakes, browser: Browser) -> None:

@@ -10,7 +10,8 @@ import httpx2
 import pytest
 
 from servers.bench import LIMIT_S
-from sidecar.servers.page.door import PageAccess, PageEndpoint
+from sidecar.servers.connection import struct_handler
+from sidecar.servers.page.door import PageAccess, PageEndpoint, PageRequest
 from sidecar.servers.page.http import LocalPage
 from sidecar.servers.page.readings import PageReadings
 from sidecar.systems.supervision.people import CommandLineService
@@ -37,7 +38,7 @@ async def bench(start: Start) -> Bench:
 
         endpoint = PageEndpoint(PageAccess(fakes.clock), serve, lambda _pid: None)
         control.beside.append(endpoint.run)
-        return {"dashboard": endpoint.address}
+        return {"dashboard": struct_handler(PageRequest, endpoint.address)}
 
     return start(build=build)
 
@@ -62,7 +63,7 @@ async def test_the_address_opens_the_page_until_the_sidecar_ends(bench: Bench) -
         entered = await client.get(newest)
         room = entered.text.partition("url=")[2].partition('"')[0]
         async with client.stream("GET", f"http://127.0.0.1:{port}{room}stream?view=") as stream:
-            assert stream.headers["content-type"] == "text/event-stream"
+            assert stream.headers["content-type"].startswith("text/event-stream")
             bench.control.drain()
             async with asyncio.timeout(LIMIT_S):
                 text = "".join([part async for part in stream.aiter_text()])

@@ -58,26 +58,28 @@ class Project:
     def begin(self) -> None:
         self.base = run(self.workspace.remember(str(self.folder), self.environment))
 
-    def compare(self, gate: Gate = PYTEST, wanted: Wanted = Wanted.NOTHING) -> tuple[CheckComparison, ...]:
+    def compare(
+        self, gate: Gate = PYTEST, wanted: Wanted = Wanted.NOTHING, ended: Outcome = Outcome.PASSED
+    ) -> tuple[CheckComparison, ...]:
         async def compare() -> tuple[CheckComparison, ...]:
-            at, now = await self._passed(gate)
+            at, now = await self._ran(gate, ended)
             return await self.old_checks.compare(replace(at, base=self.base), [now], LIMIT_S, wanted)
 
         return run(compare())
 
     def try_to_fail(self, gate: Gate = PYTEST, seconds: float = LIMIT_S) -> CheckTrial:
         async def attempt() -> CheckTrial:
-            at, now = await self._passed(gate)
+            at, now = await self._ran(gate)
             (trial,) = await self.old_checks.try_to_fail(replace(at, base=self.base), [now], seconds)
             return trial
 
         return run(attempt())
 
-    async def _passed(self, gate: Gate) -> tuple[GateContext, GateRun]:
+    async def _ran(self, gate: Gate, ended: Outcome = Outcome.PASSED) -> tuple[GateContext, GateRun]:
         tree = await self.workspace.fingerprint(str(self.folder), self.environment)
         at = GateContext(project=str(self.folder), tree=tree, environment=self.environment)
         now = await run_gate_once(gate, at, LIMIT_S)
-        assert now.outcome is Outcome.PASSED, now
+        assert now.outcome is ended, now
         return at, now
 
     def found(self, gate: Gate = PYTEST) -> list[CheckChange]:

@@ -217,7 +217,9 @@ class Fakes:
 
     async def tell(self, event: AnyHostEvent) -> HostAnswer:
         async with asyncio.timeout(LIMIT):
-            return await self.supervisor.tell(event)
+            answer = await self.supervisor.tell(event)
+            await asyncio.sleep(0)  # noqa: TID251 - what is done once it is answered
+            return answer
 
     async def reply(self, event: CommandTyped) -> CommandReply:
         answer = await self.tell(event)

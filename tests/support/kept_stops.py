@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.kernel.effects import Continue, Inquiry, Rest, Ruling
-from sidecar.kernel.events import JudgeFailed, ProjectState, TurnRead
+from sidecar.kernel.events import JudgeFailed, ProjectState
 from sidecar.kernel.evidence import Gap, Incomplete, Verdict
 from sidecar.kernel.rubric import Criterion, Rubric
 from sidecar.kernel.session import Session
@@ -38,7 +38,7 @@ def kept(session: Session, world: World, rubric: Rubric = RUBRIC, at: float = NO
     heard: list[TimedFact] = []
     while not isinstance(order, Continue | Rest):
         fact = answer(order, world)
-        if isinstance(fact, TurnRead | ProjectState):
+        if isinstance(fact, ProjectState):
             fact = replace(fact, rubric=rubric)
         heard.append(TimedFact(at + len(heard), fact))
         inquiry, order = advance_inquiry(inquiry, fact, heard[-1].at)

@@ -125,8 +125,12 @@ class Runs:
         ]  # fmt: skip
 
     def run(self, *options: str, goal: bool = True) -> subprocess.CompletedProcess[str]:
+        return self.types(*self.command(*options, goal=goal))
+
+    def types(self, _: str, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of ours, whose first word is the program's name."""
         return subprocess.run(
-            self.command(*options, goal=goal),
+            [str(SUPERVISOR), *words],
             cwd=self.stage.scene.project,
             env=dict(self.stage.scene.environment),
             capture_output=True,

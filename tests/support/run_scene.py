@@ -9,7 +9,9 @@ from typing import Any, Self
 
 import msgspec
 
+from sidecar.cli.progress import open_budget
 from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.limits import PatientAgent
 from sidecar.hosts.opencode.link import OpenCodeHistory
 from sidecar.hosts.ports import AgentResult, AgentTask, HostTranscripts, McpAccess
 from sidecar.hosts.unrecorded import (
@@ -22,14 +24,13 @@ from sidecar.hosts.unrecorded import (
     RunTypedEvent,
 )
 from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.goal import GoalTerms
 from sidecar.kernel.log import RunHistoryEvent
-from sidecar.kernel.orders import GoalTerms, Order
+from sidecar.kernel.orders import Order
 from sidecar.kernel.runs import (
     RUN_HOST,
     CheckRun,
-    HookRan,
-    RunFinished,
-    RunProgressEvent,
+    MergeChecks,
     RunPromptInputs,
     RunRequest,
     RunStatus,
@@ -47,6 +48,7 @@ from sidecar.systems.iteration.loop import AgentLoop
 from sidecar.systems.iteration.ports import RunParticipants
 from sidecar.systems.supervision.hook_events import HookHandler
 from sidecar.systems.supervision.supervisor import Supervisor
+from sidecar.work.progress import HookRan, Progress, RunFinished
 from support.fakes import ENVIRONMENT, LIMIT, Fakes
 from support.memory_stores import FixedConfiguration
 from support.scripted_gates import PASSED
@@ -72,6 +74,7 @@ class HouseOverseer:
         self._door = HookHandler(services, {RUN_HOST: RunCodec()}, Supervisor(services).tell)
         self.journals, self._clock = SessionJournals(fakes.journals, clock=fakes.clock), fakes.clock
         self.passes: Callable[[str, Environment], bool] = lambda _folder, _environment: True
+        self.weakened: Callable[[str, str], tuple[str, ...]] = lambda _folder, _asked: ()
         self._services = services
         self._about = {"session": session, "project": project}
         self.reachable = True
@@ -90,8 +93,9 @@ class HouseOverseer:
     async def begin(self) -> None:
         await self._tell(RunBegunEvent(**self._about))
 
-    async def stopped(self, ident: str, said: str, arrived: str) -> StopDecision:
-        event = RunStoppedEvent(**self._about, id=ident, said=said, arrived=arrived)
+    async def stopped(self, ident: str, arrived: str, rest: AgentResult) -> StopDecision:
+        told: dict[str, Any] = {**self._about, "tokens": rest.tokens, "waited": rest.waited}
+        event = RunStoppedEvent(id=ident, said=rest.said, arrived=arrived, **told)
         return msgspec.json.decode(await self._tell(event), type=StopDecision)
 
     async def note(self, event: RunHistoryEvent) -> None:
@@ -109,10 +113,11 @@ class HouseOverseer:
         return change_workers(self.journals, self._clock, change).started
 
     async def checks(
-        self, folder: str, environment: Environment, only: tuple[str, ...] = ()
-    ) -> tuple[CheckRun, ...]:
-        runs = [CheckRun(id="check:1", command="make", passed=self.passes(folder, environment))]
-        return tuple(run for run in runs if not only or run.id in only)
+        self, folder: str, environment: Environment, only: tuple[str, ...] = (), asked: str = ""
+    ) -> MergeChecks:
+        ran = CheckRun(id="check:1", command="make", passed=self.passes(folder, environment))
+        runs = (ran,) if not only or ran.id in only else ()
+        return MergeChecks(runs=runs, weakened=self.weakened(folder, asked))
 
     async def stand_by(self) -> None:
         self.standing_by.set()
@@ -158,7 +163,8 @@ class Scene:
         self.worktrees: Worktrees | None = None
         self.agents = agents(*work)
         self.hooks = Hooks()
-        self.told: list[RunProgressEvent] = []
+        self.told: list[Progress] = []
+        self.budget = open_budget(fakes.services, self.told.append)
         self.prompts: list[RunPromptInputs] = []
         self.heard: list[str] = []
         self.words = ""
@@ -175,7 +181,7 @@ class Scene:
     def run(self) -> AgentLoop:
         crew = RunParticipants(
             overseer=self.overseer,
-            agent=self.agents,
+            agent=PatientAgent(self.agents, "claude", self.budget.limits),
             hooks=self.hooks,
             clock=self.fakes.clock,
             word=self._word,
@@ -184,6 +190,8 @@ class Scene:
             mask=lambda text: text.replace(SECRET, "***"),
             environment={"PATH": "/bin"},
             longest=600.0,
+            settings=self.fakes.configuration.load()[0],
+            budget=self.budget,
             spec="Comments begin with #.",
             commit=self.commit,
             worktrees=self.worktrees,
@@ -194,7 +202,7 @@ class Scene:
         async with asyncio.timeout(LIMIT):
             return await self.run().run()
 
-    def all(self, kind: type[RunProgressEvent]) -> list[Any]:
+    def all(self, kind: type[Progress]) -> list[Any]:
         return [each for each in self.told if isinstance(each, kind)]
 
 
@@ -208,11 +216,11 @@ def made(settings: Settings) -> Fakes:
     return fakes
 
 
-def worked(fakes: Fakes, said: str = "Done.") -> Work:
-    """An agent that changes a file."""
+def worked(fakes: Fakes, said: str = "Done.", **spent: Any) -> Work:
+    """An agent that changes a file. `spent`: more fields of its result."""
 
     def work(errand: AgentTask) -> AgentResult:
         fakes.workspace.tree = f"after {errand.prompt} {len(fakes.judge.cases)}"
-        return AgentResult(said=said, exit_code=0)
+        return AgentResult(said=said, exit_code=0, **spent)
 
     return work

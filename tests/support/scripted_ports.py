@@ -96,6 +96,7 @@ class ScriptedOldChecks:
 
     def __init__(self) -> None:
         self.comparisons: tuple[CheckComparison, ...] = ()
+        self.base: tuple[GateRun, ...] = ()
         self.asked: list[str] = []
 
     async def compare(
@@ -107,6 +108,14 @@ class ScriptedOldChecks:
     ) -> tuple[CheckComparison, ...]:
         self.asked += [run.gate.command for run in runs]
         return self.comparisons
+
+    async def run_base(
+        self,
+        at: GateContext,  # noqa: ARG002 - the port's
+        runs: Sequence[GateRun],  # noqa: ARG002 - the port's
+        seconds: float,  # noqa: ARG002 - the port's
+    ) -> tuple[GateRun, ...]:
+        return self.base
 
     async def try_to_fail(
         self,

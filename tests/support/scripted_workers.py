@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from sidecar.kernel.settings import Settings
-from sidecar.workers.ports import WorkerRun, WorkerTask
+from sidecar.kernel.settings import Settings, resolve_model
+from sidecar.workers.ports import WorkerPlace, WorkerRun, WorkerTask
 
 A = TypeVar("A", bound=Struct)
 
@@ -19,22 +19,41 @@ Step = Callable[[Path], dict[str, Any]]
 
 
 class ScriptedWorkers:
-    """Implements `Workers`: one step for each run, the last one again and again."""
+    """Implements `Workers`: one step for each run, the last one again and again.
+
+    Every model can run; `only` is what runs where it is set, whatever was asked for.
+    """
+
+    only = ""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self.steps = list(steps)
         self.tasks: list[WorkerTask[Any]] = []
 
+    def models(
+        self,
+        wanted: Iterable[WorkerPlace],
+        settings: Settings,
+        *,
+        limited: bool,  # noqa: ARG002 - the port's
+    ) -> dict[str, str]:
+        return {at.model: self.only or resolve_model(at.model, settings) for at in wanted}
+
     async def run(
         self,
         task: WorkerTask[A],
-        settings: Settings,  # noqa: ARG002 - the port's
+        settings: Settings,
         hear: Callable[[str], None],  # noqa: ARG002 - the port's
     ) -> WorkerRun[A]:
         step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
         self.tasks.append(task)
         answer = msgspec.convert(step(Path(task.project)), task.answer)
-        return WorkerRun(answer=answer, model=task.model or "self", tokens=100, cents=0.5)
+        return WorkerRun(
+            answer=answer,
+            model=self.only or resolve_model(task.model, settings) or "self",
+            tokens=100,
+            cents=0.5,
+        )
 
 
 def writes(files: Mapping[str, str | None], **answer: Any) -> Step:

@@ -14,12 +14,21 @@ from sidecar.kernel.settings import Settings, WorkerSettings
 from sidecar.platform.secrets import SecretForms
 from sidecar.wiring.headless import build_workers
 from sidecar.workers.backend import find_answer, validate_answer
-from sidecar.workers.ports import SELF, A, WorkerError, WorkerFailure, WorkerRun, Workers, WorkerTask
+from sidecar.workers.ports import (
+    SELF,
+    A,
+    WorkerError,
+    WorkerFailure,
+    WorkerPlace,
+    WorkerRun,
+    Workers,
+    WorkerTask,
+)
 from support.memory_stores import MemorySpending
 from support.model_script import EndlessReply, ReplyRule, reply_with_text
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
     from pathlib import Path
 
     from support.model_server import ScriptedModel
@@ -43,7 +52,7 @@ SPEAKS: Final = {
 def line(**fields): print(json.dumps(fields), flush=True)
 def message(kind, *blocks):
     usage = {"input_tokens": 100, "output_tokens": 20}
-    line(type=kind, message={"id": "m1", "content": blocks, "usage": usage})
+    line(type=kind, message={"id": "m1", "model": "claude-4", "content": blocks, "usage": usage})
 def say(text): message("assistant", {"type": "text", "text": text})
 def write(path, refused=False):
     message("assistant", {"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": path}})
@@ -185,10 +194,22 @@ class ScriptedWorkers:
 
     def __init__(self, work: Callable[[WorkerTask[Any]], Awaitable[object]]) -> None:
         self._work = work
+        self.failure: WorkerError | None = None
         self.tasks: list[WorkerTask[Any]] = []
+
+    def models(
+        self,
+        wanted: Iterable[WorkerPlace],
+        settings: Settings,  # noqa: ARG002 - the port's
+        *,
+        limited: bool,  # noqa: ARG002 - the port's
+    ) -> dict[str, str]:
+        return {at.model: at.model for at in wanted}
 
     async def run(self, task: WorkerTask[A], settings: Settings, hear: Callable[[str], None]) -> WorkerRun[A]:
         self.tasks.append(task)
+        if self.failure is not None:
+            raise self.failure
         seconds = task.seconds or settings.workers.seconds
         try:
             async with asyncio.timeout(seconds):

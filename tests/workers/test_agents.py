@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.kernel.log import EventFilter, WorkerRan
+from sidecar.kernel.settings import NamedModel, Settings, WorkerSettings
 from sidecar.platform import confine
 from sidecar.platform.confine import can_close_folders
 from sidecar.workers.ports import WorkerError, WorkerFailure
@@ -52,10 +54,11 @@ async def test_an_agent_works_in_its_folder_marked_as_ours_with_the_prompt_on_st
     assert ('"required":["file","ok"]' in prompt) is (room.kind != "claude")
 
 
-async def test_tokens_and_cents_that_an_agent_tells_are_told_and_spent(host: Room) -> None:
-    host.plays(f"answer({GOOD})")
+async def test_tokens_cents_and_the_model_that_an_agent_tells_are_told(host: Room) -> None:
+    host.plays(f"say('I look.')\nanswer({GOOD})")
     done = await host.run()
-    assert (done.tokens, done.cents, done.model) == (240, 0.2, "self")
+    model = "claude-4" if host.kind == "claude" else "self"  # OpenCode does not tell which
+    assert (done.tokens, done.cents, done.model) == (240, 0.2, model)
     assert (host.spending.today().tokens, host.spending.today().cents) == (240, 0.2)
 
 
@@ -137,29 +140,70 @@ async def test_what_a_person_writes_meanwhile_fails_nothing_and_is_told(
     assert ended.data.meanwhile == ("evil.py",)
 
 
-CLAUDE_FAULTS: Final = [
-    ("end('no', subtype='error_max_structured_output_retries', is_error=True)", WorkerFailure.INVALID),
-    ("end('Overloaded', is_error=True, api_error_status=529)", WorkerFailure.EXITED),
-]
+def prints(*lines: dict[str, Any]) -> str:
+    """Let an agent print these events, and fail."""
+    return f"for one in {lines!r}: print(json.dumps(one))\nsys.exit(1)"
 
 
-@pytest.mark.parametrize(("body", "kind"), CLAUDE_FAULTS)
-async def test_what_claude_code_itself_gives_up_is_told_apart(
-    tmp_path: Path, body: str, kind: WorkerFailure
-) -> None:
-    room = Room(tmp_path, "claude")
-    room.plays(body)
-    assert (await failure(room)).failure is kind
+def opencode_error(name: str, **data: object) -> str:
+    return prints({"type": "error", "sessionID": "s", "error": {"name": name, "data": data}})
 
 
-async def test_what_opencode_reports_as_an_error_is_told(tmp_path: Path) -> None:
-    room = Room(tmp_path, "opencode")
-    room.plays(
-        "print(json.dumps({'type': 'error', 'error': {'name': 'APIError', 'data': {'message': 'no'}}}))"
+def claude_error(said: str, status: int | None, name: str) -> str:
+    message = {"id": "m", "model": "<synthetic>", "content": [{"type": "text", "text": said}]}
+    end = {"type": "result", "subtype": "success", "is_error": True, "result": said, "total_cost_usd": 0}
+    return prints(
+        {"type": "assistant", "message": message, "error": name}, {**end, "api_error_status": status}
     )
+
+
+UNFIT: Final = "end('no', subtype='error_max_structured_output_retries', is_error=True)"
+LOGGED_OUT: Final = "Not logged in · Please run /login"
+EXPIRED: Final = "Failed to authenticate. API Error: 401 no good"
+FAULTS: Final = [
+    ("claude", UNFIT, WorkerFailure.INVALID, "in the asked form"),
+    ("claude", claude_error("Busy", 529, "server_error"), WorkerFailure.LIMITED, "overloaded (529): Busy"),
+    ("claude", claude_error(EXPIRED, 401, "authentication_failed"), WorkerFailure.REFUSED, EXPIRED),
+    ("claude", claude_error(LOGGED_OUT, None, "authentication_failed"), WorkerFailure.REFUSED, LOGGED_OUT),
+    ("opencode", opencode_error("APIError", message="no"), WorkerFailure.EXITED, "APIError: no"),
+    (
+        "opencode",
+        opencode_error("APIError", message="no", statusCode=403),
+        WorkerFailure.REFUSED,
+        "APIError: no",
+    ),
+    ("opencode", opencode_error("ProviderAuthError", message="a key"), WorkerFailure.REFUSED, "a key"),
+]
+"""What the hosts print, as they were recorded."""
+
+
+@pytest.mark.parametrize(("host", "body", "kind", "words"), FAULTS)
+async def test_what_a_host_itself_gives_up_is_told_apart_in_its_own_words(
+    tmp_path: Path, host: str, body: str, kind: WorkerFailure, words: str
+) -> None:
+    room = Room(tmp_path, host)
+    room.plays(body)
     failed = await failure(room)
-    assert failed.failure is WorkerFailure.EXITED
-    assert "APIError: no" in failed.message
+    assert (failed.failure, words in failed.message) == (kind, True), failed.message
+
+
+async def test_a_price_of_the_settings_wins_over_the_hosts_guess(host: Room) -> None:
+    price = NamedModel(model="a/b", input_cents=1_000_000.0, output_cents=0.0)
+    host.settings = replace(host.settings, models={"mine": price})
+    host.plays(f"answer({GOOD})")
+    assert (await host.run(model="mine")).cents == 200.0
+    assert (await host.run(model="c/d")).cents == 0.2
+
+
+async def test_a_command_is_given_the_model_where_it_takes_one(tmp_path: Path) -> None:
+    room = Room(tmp_path, "command")
+    room.settings = Settings(
+        workers=WorkerSettings(backend="command", command=(str(room.program), "--model={model}"))
+    )
+    room.plays(f"json.dump(sys.argv[1:], open('seen', 'w')); answer({GOOD})")
+    for name, given in (("large", "opus"), ("self", "sonnet")):
+        assert (await room.run(model=name)).model == given
+        assert json.loads((room.project / "seen").read_text()) == [f"--model={given}"]
 
 
 async def arguments(room: Room, **fields: Any) -> list[str]:

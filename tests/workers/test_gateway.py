@@ -39,17 +39,62 @@ def tree(folder: Path) -> dict[str, str]:
     }
 
 
-async def test_the_models_files_are_written_whole_and_keep_their_modes(world: GatewayWorld) -> None:
+EDITS: Final = [
+    {"path": "run.sh", "find": "old", "content": "new"},
+    {"path": "run.sh", "find": "is new", "content": "was new"},
+    {"path": "a/b/c.py", "content": "x = 1\n"},
+]
+
+
+async def test_the_models_edits_are_made_all_and_keep_the_modes(world: GatewayWorld) -> None:
     old = world.room.project / "run.sh"
-    old.write_text("old")
+    old.write_text("this is old\n")
     old.chmod(0o755)
-    world.answers(GOOD, **{"run.sh": "new\n", "a/b/c.py": "x = 1\n"})
+    world.names(EDITS)
     done = await world.room.run()
-    assert tree(world.room.project) == {"run.sh": "new\n", "a": "/", "a/b": "/", "a/b/c.py": "x = 1\n"}
+    files = {"run.sh": "this was new\n", "a": "/", "a/b": "/", "a/b/c.py": "x = 1\n"}
+    assert tree(world.room.project) == files
     assert stat.S_IMODE(old.stat().st_mode) == 0o755
     assert (world.room.project / "a/b/c.py").stat().st_mode & 0o400
     assert (done.model, done.tokens > 0, done.cents) == ("coder-1", True, None)
     assert world.room.spending.today().calls == 1
+
+
+@pytest.mark.parametrize("edit", [{"find": "o", "content": "0"}, {"find": "none"}, {"content": "x = 2\n"}])
+async def test_an_edit_that_does_not_fit_is_told_to_the_model_once(
+    world: GatewayWorld, edit: dict[str, str]
+) -> None:
+    (world.room.project / "run.sh").write_text("foo\n")
+    wrong = [{"path": "new.py", "content": "x"}, {"path": "run.sh", "content": "", **edit}]
+    world.names(wrong)
+    world.names([{"path": "run.sh", "find": "foo", "content": "bar"}])
+    assert (await world.room.run()).answer.ok
+    assert "an edit does not fit. run.sh: " in world.model.requests[1].last
+    assert tree(world.room.project) == {"run.sh": "bar\n"}
+    assert world.room.spending.today().calls == 2
+
+    world.names(wrong)
+    world.names(wrong)
+    assert (await failure(world)).failure is WorkerFailure.INVALID
+    assert (len(world.model.requests), tree(world.room.project)) == (4, {"run.sh": "bar\n"})
+
+
+async def test_the_model_sees_the_tree_and_the_files_that_something_names(world: GatewayWorld) -> None:
+    files = {
+        "a.py": "from helper import g\n",
+        "helper.py": "G = 1\n",
+        "test.txt": "T\n",
+        "other.py": "O = 1\n",
+    }
+    for name, text in {**files, ".env": "KEY=1\n", "node_modules/helper.py": "N\n"}.items():
+        (world.room.project / name).parent.mkdir(exist_ok=True)
+        (world.room.project / name).write_text(text)
+    world.answers(GOOD)
+    await world.room.run(files=("a.py",))
+    [asked] = world.model.requests
+    assert "a.py\nhelper.py\nother.py\ntest.txt\n" in asked.system
+    shown = {text for text in (*files.values(), "KEY", "N\n") if text in asked.system}
+    assert shown == {"from helper import g\n", "G = 1\n", "T\n"}
 
 
 async def test_the_model_sees_the_prompt_the_schema_and_the_named_files(world: GatewayWorld) -> None:
@@ -118,7 +163,7 @@ async def test_a_service_that_refuses_is_told_without_the_key(
 ) -> None:
     world.model.add(ReplyRule(HttpErrorReply(status, message=f"bad {KEY}"), times=None))
     failed = await failure(world, environment={"LITELLM_API_KEY": KEY})
-    assert failed.failure is WorkerFailure.EXITED
+    assert failed.failure is WorkerFailure.REFUSED
     assert told in failed.message
     assert KEY not in failed.message
 

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from sidecar.kernel.settings import JudgeSettings, ModelTiers, NamedModel, Settings, WorkerSettings
+from sidecar.kernel.limits import ServiceLimit
+from sidecar.kernel.settings import (
+    JudgeSettings,
+    ModelTiers,
+    NamedModel,
+    Settings,
+    TokenUsage,
+    WorkerSettings,
+)
+from sidecar.platform.limits import WORKED_TRIES
 from sidecar.platform.secrets import SecretForms
+from sidecar.wiring.headless import build_workers
 from sidecar.workers import backend
 from sidecar.workers.backend import WorkerCost, route_model
-from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerRun, WorkerTask
+from sidecar.workers.budget import Budget
+from sidecar.workers.ports import A, WorkerError, WorkerFailure, WorkerPlace, WorkerRun, WorkerTask
 from sidecar.workers.service import WorkerService, backend_order
+from support.limits import LimitRoom
 from support.memory_stores import MemorySpending
+from support.table import over_table
 from support.worker_agents import Answer
 
 SETTINGS = Settings(
@@ -80,12 +97,18 @@ class HeldBackend:
 
     def __init__(self, absent: str = "") -> None:
         self.absent = absent
-        self.running = 0
+        self.running = self.calls = 0
         self.started = asyncio.Semaphore(0)
         self.free = asyncio.Event()
 
-    def absence(self, task: WorkerTask[A], settings: Settings) -> str:  # noqa: ARG002 - the port's
+    def absence(self, at: WorkerPlace, settings: Settings) -> str:  # noqa: ARG002 - the port's
         return self.absent
+
+    def model(self, at: WorkerPlace, settings: Settings) -> str:
+        return backend.gateway_model(at.model, settings)
+
+    def tells_cost(self, settings: Settings) -> bool:  # noqa: ARG002 - the port's
+        return False
 
     async def run(
         self,
@@ -95,7 +118,8 @@ class HeldBackend:
         hear: Callable[[str], None],  # noqa: ARG002 - the port's
     ) -> WorkerRun[A]:
         self.running += 1
-        cost.calls, cost.tokens, cost.cents = 1, 10, 1.0
+        self.calls += 1
+        cost.calls, cost.usage, cost.told = 1, TokenUsage(input=10), 1.0
         self.started.release()
         await self.free.wait()
         self.running -= 1
@@ -126,6 +150,74 @@ async def test_no_more_run_at_once_than_the_settings_allow() -> None:
     assert [isinstance(one, asyncio.CancelledError) for one in done] == [False] * 4 + [True]
 
 
+async def test_under_a_limit_the_first_works_alone_and_as_many_others_as_fit_in() -> None:
+    held, spending = HeldBackend(), MemorySpending()
+    workers = WorkerService({"claude": held}, spending, SecretForms(), Budget(spending, max_tokens=35))
+    settings = Settings(workers=WorkerSettings(parallel=4))
+    runs = [asyncio.create_task(workers.run(task(), settings, print)) for _ in range(5)]
+    at_once = []
+    async with asyncio.timeout(30):
+        while not all(run.done() for run in runs):
+            for _ in range(20):
+                await asyncio.wait(runs, timeout=0)
+            at_once.append(held.running)
+            held.free.set()
+            held.free = asyncio.Event()
+    failed = [error.failure for run in runs if isinstance(error := run.exception(), WorkerError)]
+    assert (at_once[:2], failed) == ([1, 2], [WorkerFailure.SPENT] * 2)
+
+
+class LimitedBackend(HeldBackend):
+    """Its service answers nothing to the first."""
+
+    async def run(
+        self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
+    ) -> WorkerRun[A]:
+        done = await super().run(task, settings, cost, hear)
+        if self.calls == 1:
+            limit = ServiceLimit(account="", until=0.0, said="usage limit reached")
+            raise WorkerError(WorkerFailure.LIMITED, "claude: usage limit reached", limit=limit)
+        return done
+
+
+@pytest.mark.parametrize("waits", [True, False])
+async def test_a_limited_service_is_waited_for_where_a_person_waits(*, waits: bool) -> None:
+    """In the sidecar an agent's call would wait for hours: there it ends with the words of the service."""
+    backend, room, spent = LimitedBackend(), LimitRoom(), MemorySpending()
+    backend.free.set()
+    budget = Budget(spent, limits=room.limits() if waits else None)
+    workers = WorkerService({"claude": backend}, spent, SecretForms(), budget)
+    if not waits:
+        with pytest.raises(WorkerError) as failed:
+            await workers.run(task(), Settings(), print)
+        assert failed.value.is_final()
+        assert failed.value.message == "claude: usage limit reached"
+        return
+    done = await workers.run(task(), Settings(), print)
+    assert (backend.calls, done.tokens, done.cents) == (2, 20, 2.0)
+    assert [one.said for one in room.told] == ["usage limit reached"]
+
+
+class WorkingLimitedBackend(HeldBackend):
+    """It works each time, and then its service answers nothing."""
+
+    async def run(
+        self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]
+    ) -> WorkerRun[A]:
+        await super().run(task, settings, cost, hear)
+        limit = ServiceLimit(account="", until=0.0, said="usage limit reached")
+        raise WorkerError(WorkerFailure.LIMITED, "usage limit reached", limit=limit)
+
+
+async def test_a_worker_that_worked_and_met_a_limit_each_time_fails_with_all_that_it_took() -> None:
+    backend, spent = WorkingLimitedBackend(), MemorySpending()
+    backend.free.set()
+    budget = Budget(spent, limits=LimitRoom().limits())
+    with pytest.raises(WorkerError) as failed:
+        await WorkerService({"claude": backend}, spent, SecretForms(), budget).run(task(), Settings(), print)
+    assert (backend.calls, failed.value.tokens, failed.value.cents) == (WORKED_TRIES, 30, 3.0)
+
+
 LIMITS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"max_cents_per_day": 50.0}, {}),
     ({}, {"daily_cents": 40.0}),
@@ -143,6 +235,98 @@ async def test_above_a_daily_limit_nothing_is_started(own: dict[str, Any], judge
     assert refused.value.failure is WorkerFailure.SPENT
     assert backend.started.locked()
     assert " of " in refused.value.message
+
+
+SMALL = NamedModel(model="p/mini", tier="small", input_cents=10.0, output_cents=40.0)
+TIERS = ("small", "medium", "large")
+COMMAND = (sys.executable, "-c", "")
+
+
+def places(path: Path) -> list[WorkerPlace]:
+    """Each tier, where the programs are those of a folder."""
+    at = WorkerPlace(model="", project=str(path / "p"), environment={"PATH": str(path)})
+    return [replace(at, model=tier) for tier in TIERS]
+
+
+GATEWAY = Settings(
+    models={"cheap": SMALL},
+    workers=WorkerSettings(backend="gateway", gateway_url="http://localhost:1", gateway_model="coder"),
+)
+
+
+@over_table(
+    "settings,limited,models",
+    [
+        (Settings(), False, {"small": "haiku", "medium": "sonnet", "large": "opus"}),
+        (Settings(workers=WorkerSettings(backend="opencode")), False, dict.fromkeys(TIERS, "self")),
+        (
+            Settings(workers=WorkerSettings(backend="command", command=COMMAND)),
+            False,
+            dict.fromkeys(TIERS, "self"),
+        ),
+        (
+            Settings(workers=WorkerSettings(backend="command", command=(*COMMAND, "-m{model}"))),
+            False,
+            {"small": "haiku", "medium": "sonnet", "large": "opus"},
+        ),
+        (GATEWAY, False, {"small": "p/mini", "medium": "coder", "large": "coder"}),
+        (GATEWAY, True, {"small": "p/mini"}),
+        (replace(GATEWAY, workers=replace(GATEWAY.workers, gateway_model="")), False, {"small": "p/mini"}),
+    ],
+)
+def test_a_rung_is_a_model_that_a_worker_would_really_run_on(
+    tmp_path: Path, settings: Settings, models: dict[str, str], *, limited: bool
+) -> None:
+    for host in ("claude", "opencode"):
+        (tmp_path / host).write_text("#!/bin/sh")
+        (tmp_path / host).chmod(0o755)
+    workers = build_workers(tmp_path, MemorySpending(), SecretForms())
+    assert workers.models(places(tmp_path), settings, limited=limited) == models
+
+
+@over_table(
+    "workers,spent,limited,told",
+    [
+        ({}, 0.0, False, "`claude` is not on the session's PATH; `opencode` is not"),
+        ({"backend": "command", "command": ("./no-such-program",)}, 0.0, False, "no program that can be run"),
+        (
+            {"backend": "command", "command": COMMAND, "max_cents_per_day": 5.0},
+            5.0,
+            False,
+            "5 of 5 cents today",
+        ),
+        (
+            {"backend": "command", "command": COMMAND, "max_cents_per_day": 5.0},
+            0.0,
+            False,
+            "no price of self",
+        ),
+        ({"backend": "command", "command": COMMAND}, 0.0, True, "no price of self"),
+        (
+            {"backend": "gateway", "gateway_url": "http://localhost:1", "gateway_model": "m"},
+            0.0,
+            True,
+            'set [price."m"]',
+        ),
+    ],
+)
+def test_what_no_model_can_mend_is_told_before_anything_is_started(
+    tmp_path: Path, workers: dict[str, Any], spent: float, told: str, *, limited: bool
+) -> None:
+    settings, spending = Settings(workers=WorkerSettings(**workers)), MemorySpending(1, spent)
+    built = build_workers(tmp_path, spending, SecretForms())
+    with pytest.raises(WorkerError, match=re.escape(told)) as refused:
+        built.models(places(tmp_path), settings, limited=limited)
+    assert refused.value.is_final()
+
+
+def test_the_same_failure_twice_is_final_and_another_is_not() -> None:
+    def exited(output: str) -> WorkerError:
+        return WorkerError(WorkerFailure.EXITED, "it ended with exit code 1", output)
+
+    assert exited("12:01 no licence").is_final(exited("12:00 no licence"))
+    assert not exited("no licence").is_final(exited("disk full"))
+    assert not exited("no licence").is_final()
 
 
 async def test_the_first_backend_that_can_be_used_works_and_each_reason_is_told_where_none_can() -> None:

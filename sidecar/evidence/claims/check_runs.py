@@ -27,13 +27,7 @@ from sidecar.platform.tools import Tool, find_tool, known_tools
 # summary.
 
 
-OUTPUT_FLAGS: Final = re.MULTILINE
 KINDS_WITH_SUMMARIES: Final = (Kind.TESTS, Kind.TYPES, Kind.LINT, Kind.BUILD)
-PRINTED_EXIT_CODE: Final = (
-    r"^\W{0,9}(?:\w+ )?(?:exit(?:ed)?(?:[ _-]?(?:code|status|with))?|rc|status|ret(?:urn code)?|code)"
-    r"\s?[:=]?\s?([1-9]\d{0,2})\W{0,9}$"
-)
-"""For example the output of `echo "exit: $?"` after the check."""
 TESTS_RAN_SUMMARY: Final = (
     r"\b[1-9]\d* (?:passed|passing|tests? passed|examples?,|tests?, 0 f|runs?,)|\bRan [1-9]\d* tests?"
     r"|^ok\s+\S+"
@@ -51,7 +45,7 @@ NO_TESTS_RAN_SUMMARY: Final = (
 
 def summary_says_failed(kind: Kind, output: str) -> bool:
     """Whether the summary of such a check reports a failure."""
-    return kind in KINDS_WITH_SUMMARIES and re.search(_failed_summary(kind), output, OUTPUT_FLAGS) is not None
+    return kind in KINDS_WITH_SUMMARIES and re.search(_failed_summary(kind), output, re.MULTILINE) is not None
 
 
 @cache
@@ -59,14 +53,9 @@ def _failed_summary(kind: Kind) -> str:
     return "|".join(pattern for tool in known_tools().tools for pattern in tool.output.failed.get(kind, ()))
 
 
-def prints_failing_exit_code(output: str) -> bool:
-    """Whether the line printed an exit code other than 0."""
-    return re.search(PRINTED_EXIT_CODE, output, OUTPUT_FLAGS | re.IGNORECASE) is not None
-
-
 def summary_says_tests_passed(output: str) -> bool:
     """Whether a summary reports that tests ran and passed, and none reports a failure."""
-    return re.search(TESTS_RAN_SUMMARY, output, OUTPUT_FLAGS) is not None and not summary_says_failed(
+    return re.search(TESTS_RAN_SUMMARY, output, re.MULTILINE) is not None and not summary_says_failed(
         Kind.TESTS, output
     )
 
@@ -74,8 +63,8 @@ def summary_says_tests_passed(output: str) -> bool:
 def summary_says_no_tests_ran(output: str) -> bool:
     """Whether the output reports that no tests ran, in any package."""
     return (
-        re.search(NO_TESTS_RAN_SUMMARY, output, OUTPUT_FLAGS | re.IGNORECASE) is not None
-        and re.search(TESTS_RAN_SUMMARY, output, OUTPUT_FLAGS) is None
+        re.search(NO_TESTS_RAN_SUMMARY, output, re.MULTILINE | re.IGNORECASE) is not None
+        and re.search(TESTS_RAN_SUMMARY, output, re.MULTILINE) is None
     )
 
 
@@ -127,7 +116,7 @@ class ObservedCheckRun(Struct, frozen=True, kw_only=True):
     looks_good: bool = False
 
 
-class CheckProof(Struct, frozen=True, kw_only=True):
+class CheckProof(Struct, frozen=True):
     """The result of the turn's own runs of a check. `showing` is the run that decides, or the one lacking."""
 
     status: ClaimStatus
@@ -138,22 +127,19 @@ class CheckProof(Struct, frozen=True, kw_only=True):
 
 def find_check_runs(turn: Turn, kind: Kind) -> tuple[ObservedCheckRun, ...]:
     """Return every run of a check in the turn, in order."""
-    found: list[ObservedCheckRun] = []
-    for number, call in enumerate(turn.calls):
-        if call.doing is ToolAction.RUN:
-            runs = check_commands_of_kind(call.runs, kind)
-            found.extend(
-                _observe_check_run(call, run, (number, at), kind, only=len(runs) == 1) for at, run in runs
-            )
-    return tuple(found)
+    return tuple(
+        _observe_check_run(call, run, (number, at), kind)
+        for number, call in enumerate(turn.calls)
+        if call.doing is ToolAction.RUN
+        for at, run in enumerate(call.runs)
+        if kind in kinds_of(run)
+    )
 
 
 def find_check_proof(turn: Turn, kind: Kind, claim: str = "") -> CheckProof:
     """Assess the turn's own runs, newest first, for `claim`, the sentence that asserts the check's result."""
     if not turn.current:
-        return CheckProof(
-            status=ClaimStatus.UNKNOWN, because="the host has not recorded the end of this turn"
-        )
+        return CheckProof(ClaimStatus.UNKNOWN, "the host has not recorded the end of this turn")
     changed = edit_places(turn)
     word = CHECK_RUN_NAMES.get(kind, "check")
     lacking: CheckProof | None = None
@@ -165,38 +151,30 @@ def find_check_proof(turn: Turn, kind: Kind, claim: str = "") -> CheckProof:
         ):
             if old:
                 because = f"files were edited after the last {word}"
-                return lacking or CheckProof(
-                    status=ClaimStatus.UNKNOWN, because=because, showing=each, stale=True
-                )
-            return CheckProof(
-                status=ClaimStatus.CONFIRMED, because=f"`{_one_line_command(each)}` passed", showing=each
-            )
+                return lacking or CheckProof(ClaimStatus.UNKNOWN, because, each, stale=True)
+            return CheckProof(ClaimStatus.CONFIRMED, f"`{_one_line_command(each)}` passed", each)
         if each.shown is CheckRunOutcome.FAILED and not (looked_good and old):
-            return CheckProof(
-                status=ClaimStatus.CONTRADICTED, because=_failure_text(each, word), showing=each
-            )
+            return CheckProof(ClaimStatus.CONTRADICTED, _failure_text(each, word), each)
         looked_good = looked_good or each.shown is CheckRunOutcome.PART or each.looks_good
         if lacking is None and each.shown is not CheckRunOutcome.FAILED:
             because = f"the {word} `{_one_line_command(each)}` {each.why}"
-            lacking = CheckProof(status=ClaimStatus.UNKNOWN, because=because, showing=each)
-    return lacking or CheckProof(status=ClaimStatus.UNKNOWN, because=f"this turn ran no {word}")
+            lacking = CheckProof(ClaimStatus.UNKNOWN, because, each)
+    return lacking or CheckProof(ClaimStatus.UNKNOWN, f"this turn ran no {word}")
 
 
-def _observe_check_run(
-    call: ToolCall, run: CommandRun, at: CallPlace, kind: Kind, *, only: bool
-) -> ObservedCheckRun:
-    shown, why = _check_run_outcome(call, run, kind, only=only)
+def _observe_check_run(call: ToolCall, run: CommandRun, at: CallPlace, kind: Kind) -> ObservedCheckRun:
+    shown, why = _check_run_outcome(call, run, kind)
     certain = (
         shown is CheckRunOutcome.FAILED
         and call.outcome is CallOutcome.FAILED
         and run.fate is FailureHandling.DECIDES
     )
-    good = kind is Kind.TESTS and summary_says_tests_passed(call.output) and not _echoes_summary(call)
+    good = kind is Kind.TESTS and summary_says_tests_passed(call.output)
     return ObservedCheckRun(call=call, run=run, at=at, shown=shown, why=why, certain=certain, looks_good=good)
 
 
 def _check_run_outcome(  # noqa: PLR0911 - a list of cases
-    call: ToolCall, run: CommandRun, kind: Kind, *, only: bool
+    call: ToolCall, run: CommandRun, kind: Kind
 ) -> tuple[CheckRunOutcome, str]:
     if call.outcome is CallOutcome.PENDING:
         return CheckRunOutcome.RUNNING, "has not ended"
@@ -211,26 +189,23 @@ def _check_run_outcome(  # noqa: PLR0911 - a list of cases
         return CheckRunOutcome.EMPTY, "checks nothing"
     if call.outcome is CallOutcome.FAILED:
         return _failed_line_outcome(call, run, kind)
-    return _passed_line_outcome(call, run, kind, far, only=only)
+    return _passed_line_outcome(call, run, kind, far)
 
 
 def _failed_line_outcome(call: ToolCall, run: CommandRun, kind: Kind) -> tuple[CheckRunOutcome, str]:
     """Assess a run in a line that failed."""
     if call.exit_code == NO_TESTS_CODE and run.blamed and summary_says_no_tests_ran(call.output):
         return CheckRunOutcome.EMPTY, "ran no test"
-    if run.fate is FailureHandling.DECIDES and (run.blamed or summary_says_failed(kind, call.output)):
-        return CheckRunOutcome.FAILED, ""
-    if summary_says_failed(kind, call.output):
+    if (run.fate is FailureHandling.DECIDES and run.blamed) or summary_says_failed(kind, call.output):
         return CheckRunOutcome.FAILED, ""
     return CheckRunOutcome.HIDDEN, "is in a line that failed, perhaps elsewhere"
 
 
 def _passed_line_outcome(
-    call: ToolCall, run: CommandRun, kind: Kind, far: CheckScope, *, only: bool
+    call: ToolCall, run: CommandRun, kind: Kind, far: CheckScope
 ) -> tuple[CheckRunOutcome, str]:
     """Assess a run in a line that did not fail."""
-    printed = only and not run.background and prints_failing_exit_code(call.output)
-    if run.fate is not FailureHandling.DECIDES and (printed or summary_says_failed(kind, call.output)):
+    if run.fate is not FailureHandling.DECIDES and summary_says_failed(kind, call.output):
         return CheckRunOutcome.FAILED, ""
     none = kind is Kind.TESTS and summary_says_no_tests_ran(call.output)
     uncounted = far is CheckScope.COUNTED and not summary_says_tests_passed(call.output)
@@ -264,12 +239,6 @@ def _failure_text(showing: ObservedCheckRun, word: str) -> str:
 def _one_line_command(showing: ObservedCheckRun) -> str:
     """Return the command as one line of at most 200 characters."""
     return re.sub(r"\s+", " ", showing.call.command)[:200]
-
-
-def _echoes_summary(call: ToolCall) -> bool:
-    """Whether the command itself prints text that looks like a summary."""
-    speaks = (run for run in call.runs if run.argv[:1] in {("echo",), ("printf",), ("cat",)})
-    return any(re.search(r"pass|ok|green|success|<<", run.text, re.IGNORECASE) for run in speaks)
 
 
 # --- How much a run covers, and whether it can fail ---------------------------------------------------------
@@ -361,8 +330,3 @@ def _narrows_tests(tool: Tool, word: str) -> bool:
     if tool.arguments == "targets":
         return bool(re.search(r"[:_-](?!ci$|all$|run$|cov$|coverage$|once$|full$)", word)) or "/" in word
     return tool.arguments == "files" or bool(re.match(r":?[\w-]+:", word))
-
-
-def check_commands_of_kind(runs: tuple[CommandRun, ...], kind: Kind) -> tuple[tuple[int, CommandRun], ...]:
-    """Return the commands of a line that are checks of this kind, with their positions."""
-    return tuple((at, run) for at, run in enumerate(runs) if kind in kinds_of(run))

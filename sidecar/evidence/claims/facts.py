@@ -60,7 +60,7 @@ def _refuted(because: str) -> ClaimAssessment:
 
 
 def _assess_commit(said: Utterance, seen: ClaimContext, git: RepositoryState) -> ClaimAssessment:
-    left = _changed_and_uncommitted(seen.project_state, git)
+    left = [path for path in git.uncommitted if path in (seen.project_state.changed or ())]
     if git.commits:
         edited = [path for path in left if _is_edited_by_call(path, seen.turn)]
         named = [path for path in edited if said.whole or path.rpartition("/")[2] in said.text]
@@ -71,10 +71,6 @@ def _assess_commit(said: Utterance, seen: ClaimContext, git: RepositoryState) ->
         more = f", and {counted(git.dirty, 'file')} not committed" if git.dirty else ""
         return _refuted(f"git has no new commit{more}")
     return claim_unknown("git has no new commit, and nothing of this turn is left to commit")
-
-
-def _changed_and_uncommitted(state: ProjectState, git: RepositoryState) -> list[str]:
-    return [path for path in git.uncommitted if path in (state.changed or ())]
 
 
 def _is_edited_by_call(path: str, turn: Turn) -> bool:
@@ -193,7 +189,8 @@ def _assess_file_created(said: Utterance, seen: ClaimContext) -> ClaimAssessment
     state = seen.project_state
     if said.name in state.absent and not (_removes(said.name, seen.turn) or _leaves_project(seen.turn)):
         return ClaimAssessment(ClaimStatus.CONTRADICTED, f"there is no {said.name}")
-    if any(_is_same_path(said.name, each) for each in state.changed or ()):
+    ending = f"/{said.name.removeprefix('./')}"
+    if any(f"/{path}".endswith(ending) for path in state.changed or ()):
         return ClaimAssessment(
             ClaimStatus.CONFIRMED, f"{said.name} is there, and changed since the work began"
         )
@@ -217,10 +214,6 @@ def _assess_dependency_added(said: Utterance, seen: ClaimContext) -> ClaimAssess
     if said.name in state.unchanged and state.since_prompt:
         return ClaimAssessment(ClaimStatus.CONTRADICTED, f"{said.name} has not changed since the prompt")
     return claim_unknown()
-
-
-def _is_same_path(claimed: str, path: str) -> bool:
-    return f"/{path}".endswith(f"/{claimed.removeprefix('./')}")
 
 
 def _removes(path: str, turn: Turn) -> bool:

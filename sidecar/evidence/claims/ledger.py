@@ -84,24 +84,14 @@ def _build_claim(said: Utterance, found: ClaimAssessment, evidence: tuple[Eviden
         for fact in evidence
         if (fact.call and fact.call in found.calls) or fact.source in found.sources
     )
-    return Claim(
-        said=said.kind,
-        text=said.text,
-        status=found.status,
-        because=found.because,
-        evidence=ids,
-        stale=found.stale,
-    )
+    return Claim(said.kind, said.text, found.status, found.because, ids, found.stale)
 
 
 def _assess(said: Utterance, seen: ClaimContext) -> ClaimAssessment:
-    if said.kind in CHECK_CLAIMS:
-        return _assess_check_claim(CHECK_CLAIMS[said.kind], said, seen)
-    return assess_fact(said, seen)
-
-
-def _assess_check_claim(kind: Kind, said: Utterance, seen: ClaimContext) -> ClaimAssessment:
-    """Assess by gates first, then by the agent's own runs."""
+    """Assess a claim of a check by gates first, then by the agent's own runs; any other by facts."""
+    kind = CHECK_CLAIMS.get(said.kind)
+    if kind is None:
+        return assess_fact(said, seen)
     gates = [run for run in seen.runs if run.gate.kind is kind or (kind is Kind.TESTS and run.gate.counts)]
     here = [run for run in gates if run.tree == seen.project_state.tree and not run.moved]
     passed = [run for run in here if run.outcome is Outcome.PASSED]

@@ -10,7 +10,7 @@ import re
 from typing import Final, TypeAlias
 
 from sidecar.evidence.commands.kinds import command
-from sidecar.kernel.turn import CallOutcome, CommandRun, ToolAction, ToolCall, Turn
+from sidecar.kernel.turn import CallOutcome, CommandRun, ToolAction, Turn
 from sidecar.platform.shell.commands import known_commands
 from sidecar.platform.tools import find_tool, known_tools
 
@@ -32,7 +32,8 @@ def edit_places(turn: Turn, *, documents: bool = True) -> tuple[CallPlace, ...]:
         unwritten = call.outcome in {CallOutcome.FAILED, CallOutcome.INTERRUPTED}
         if unwritten and call.doing is ToolAction.EDIT:
             continue
-        if call.doing is ToolAction.EDIT and (documents or not _only_documents(call)):
+        alone = bool(call.paths) and all(map(UNCHECKED_DOCUMENT.fullmatch, call.paths))
+        if call.doing is ToolAction.EDIT and (documents or not alone):
             found.append((number, 0))
         if call.doing is ToolAction.RUN:
             found.extend(
@@ -41,10 +42,6 @@ def edit_places(turn: Turn, *, documents: bool = True) -> tuple[CallPlace, ...]:
                 if not (unwritten and run.blamed) and writes_into_project(run, call.command)
             )
     return tuple(found)
-
-
-def _only_documents(call: ToolCall) -> bool:
-    return bool(call.paths) and all(UNCHECKED_DOCUMENT.fullmatch(path) for path in call.paths)
 
 
 def writes_into_project(run: CommandRun, line: str) -> bool:

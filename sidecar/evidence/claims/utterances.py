@@ -125,7 +125,8 @@ def _claims_of_sentence(sentence: str) -> Iterator[Utterance]:
     known = claim_wording()
     plain = compiled(known.harmless).sub("cleanly", sentence)
     clauses = _unconditional_clauses(plain)
-    asserted = [clause for clause in clauses if not _is_taken_back(clause)]
+    taken_back = compiled(*known.taken_back)
+    asserted = [clause for clause in clauses if not taken_back.search(QUOTED.sub(" ", clause))]
     whole = compiled(known.whole).search(QUOTED.sub(" ", plain)) is not None
     for kind in known.forms:
         if kind is ClaimKind.TREE_CLEAN:  # which denies by itself that something is left
@@ -144,10 +145,6 @@ def _unconditional_clauses(sentence: str) -> list[str]:
     conditional = compiled(claim_wording().conditional)
     held = (at for at, clause in enumerate(clauses) if conditional.search(QUOTED.sub(" ", clause)))
     return clauses[: next(held, len(clauses))]
-
-
-def _is_taken_back(clause: str) -> bool:
-    return compiled(*claim_wording().taken_back).search(QUOTED.sub(" ", clause)) is not None
 
 
 def _names_in(texts: list[str], kind: ClaimKind) -> Iterator[str]:

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, TypeAlias
-
-from msgspec import structs
 
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CommandRun
@@ -27,8 +25,11 @@ TESTS_LEFT_OUT: Final = re.compile(
 )
 OF_THE_PROJECT: Final = frozenset({"goals", "scripts", "targets"})
 """Tools whose words name what the project defines; a script with the name of such a tool may be anything."""
+REMEMBERED: Final = 2048
+"""Commands that are remembered: a turn's are asked about again and again, by each rule."""
 
 
+@lru_cache(REMEMBERED)
 def kinds_of(run: CommandRun) -> Kinds:
     """Which kinds of gate a simple command is; none where it is no check that we know."""
     argv = command(run)
@@ -40,6 +41,7 @@ def kinds_of(run: CommandRun) -> Kinds:
     return target_kinds(argv[0]) if starts_script and len(argv) < len(run.argv) else NONE
 
 
+@lru_cache(REMEMBERED)
 def command(run: CommandRun) -> tuple[str, ...]:
     """The command without wrappers, folders, and the interpreter before a module or a tool's own script."""
     argv = unwrap_command(run.argv)
@@ -107,7 +109,7 @@ def target_kinds(name: str) -> Kinds:
 
 @cache
 def _target_patterns() -> tuple[re.Pattern[str], dict[Kind, re.Pattern[str]]]:
-    patterns = structs.asdict(known_tools().targets)
+    patterns = dict(known_tools().targets)
     other = re.compile(patterns.pop("other"))
     return other, {Kind(kind): re.compile(pattern) for kind, pattern in patterns.items()}
 

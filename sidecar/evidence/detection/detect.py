@@ -193,7 +193,8 @@ def detect_gates(project: Path, environment: Mapping[str, str]) -> tuple[Gate, .
 def _kinds_in_ci(root: PackageRoot) -> frozenset[Kind]:
     """Return the kinds of checks that the CI files run; none where they run programs that nobody knows."""
     files = (*root.search(".github/workflows", "*.yml", "*.yaml"), ".gitlab-ci.yml")
-    direct = tuple(command for file in files for command in _commands_in_ci(root.text(file)))
+    texts = filter(None, map(root.text, files))
+    direct = tuple(chain.from_iterable(map(_commands_in_ci, texts)))
     behind = (one for each in direct if not each.place for one in list_commands_behind(each.text, root))
     started = (*direct, *behind)
     if any(one.program and find_tool(one.name.partition(" ")[0]) is None for one in started):
@@ -267,14 +268,10 @@ def _is_repeated_above(root: PackageRoot, offer: _Offer, offers: OffersByRoot) -
     pairs = ((above, known) for above in root.above for known in offers[above.name])
     return any(
         (known.ecosystem is offer.ecosystem and known.ecosystem.spans(above, root, known.found))
-        or _script_enters_folder(known.found.behind, root.below(above))
+        or re.search(rf"{ENTERS_FOLDER}{re.escape(root.below(above))}(?![\w-])", known.found.behind)
         for above, known in pairs
         if known.found.kind is kind and not known.found.weak
     )
-
-
-def _script_enters_folder(script: str, folder: str) -> bool:
-    return bool(re.search(rf"{ENTERS_FOLDER}{re.escape(folder)}(?![\w-])", script))
 
 
 def _build_gates(offers: OffersByRoot) -> Iterator[Gate]:
@@ -290,7 +287,19 @@ def _build_gates(offers: OffersByRoot) -> Iterator[Gate]:
             gate_id = _unused_gate_id(_valid_gate_id(":".join(parts)), taken)
             taken.add(gate_id)
             kinds.add(found.kind)
-            yield replace(_build_gate(gate_id, found, name), covered=found in covered)
+            yield Gate(
+                id=gate_id,
+                command=found.command,
+                why=found.why,
+                kind=found.kind,
+                origin=GateOrigin.DETECTED,
+                folder=name,
+                counts=found.kind is Kind.TESTS,
+                alone=found.kind in EXCLUSIVE_KINDS,
+                least=found.least,
+                behind=found.behind,
+                covered=found in covered,
+            )
 
 
 def _has_better_gate(weak: _Offer, name: str, offers: OffersByRoot) -> bool:
@@ -299,29 +308,9 @@ def _has_better_gate(weak: _Offer, name: str, offers: OffersByRoot) -> bool:
     before = own[: own.index(weak)]
     recipes = [offer for offer in own if offer.ecosystem is RECIPE_ECOSYSTEM]
     inside = f"{name}/" if name else ""
-    below = [
-        offer
-        for root, other in offers.items()
-        if root != name and root.startswith(inside)
-        for offer in other
-        if not offer.covered
-    ]
+    others = (other for root, other in offers.items() if root != name and root.startswith(inside))
+    below = [offer for other in others for offer in other if not offer.covered]
     return any(offer.found.kind is kind and not offer.found.weak for offer in (*before, *recipes, *below))
-
-
-def _build_gate(gate_id: str, found: DetectedGate, folder: str) -> Gate:
-    return Gate(
-        id=gate_id,
-        command=found.command,
-        why=found.why,
-        kind=found.kind,
-        origin=GateOrigin.DETECTED,
-        folder=folder,
-        counts=found.kind is Kind.TESTS,
-        alone=found.kind in EXCLUSIVE_KINDS,
-        least=found.least,
-        behind=found.behind,
-    )
 
 
 def _valid_gate_id(gate_id: str) -> str:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import Struct
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from sidecar.platform.formats import IniSections, Table
 
+
+T = TypeVar("T")
 
 FILE_LIMIT: Final = 1 << 20
 """Maximum size in bytes of one file; a bigger one reads as empty."""
@@ -77,8 +79,7 @@ class PackageRoot:
         self._files = files
         self._search = search
         self._texts: dict[str, str] = {}
-        self._tables: dict[str, Table] = {}
-        self._inis: dict[str, IniSections] = {}
+        self._tables: dict[str, Any] = {}
         self.dependencies: dict[str, str] | None = None
 
     def has(self, *names: str) -> str:
@@ -124,18 +125,17 @@ class PackageRoot:
         return self._parsed(name, formats.parse_jsonc_table)
 
     def ini(self, name: str) -> IniSections:
-        if name not in self._inis:
-            self._inis[name] = formats.parse_ini_sections(self.text(name))
-        return self._inis[name]
+        return self._parsed(name, formats.parse_ini_sections)
 
     def below(self, root: PackageRoot) -> str:
         """Return the path of this package root relative to `root`."""
         return self.name.removeprefix(f"{root.name}/" if root.name else "")
 
-    def _parsed(self, name: str, read: Callable[[str], Table]) -> Table:
+    def _parsed(self, name: str, read: Callable[[str], T]) -> T:
         if name not in self._tables:
             self._tables[name] = read(self.text(name))
-        return self._tables[name]
+        table: T = self._tables[name]
+        return table
 
     @cached_property
     def _names(self) -> list[str]:

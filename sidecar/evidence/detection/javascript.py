@@ -73,8 +73,7 @@ def find_javascript_gates(root: PackageRoot) -> Iterator[DetectedGate]:
 
 def package_scripts(root: PackageRoot) -> dict[str, str]:
     """Return the scripts of a package.json by name."""
-    listed = formats.table_at(root.json("package.json"), "scripts").items()
-    return {name: text.strip() for name, text in listed if isinstance(text, str)}
+    return formats.script_texts(root.json("package.json"))
 
 
 def list_script_commands(scripts: Mapping[str, str], name: str) -> list[StartedCommand]:
@@ -191,16 +190,11 @@ def _tool_gate(root: PackageRoot, kind: Kind, tool: str, command: str, why: str)
 
 def _find_test_runner(root: PackageRoot, script: str) -> DetectedGate | None:
     for tool, gate in detected_tools("node", {Kind.TESTS}):
-        name = tool.name
-        sign = (
-            _settings_sign(root, name, gate.files)
-            or _dependency_sign(root, tool.package)
-            or _script_call_sign(name, script)
-        )
-        if sign:
-            watches = (
-                f"; its script test watches: `{one_line_excerpt(script)}`" if name in script.split() else ""
-            )
+        name, called = tool.name, tool.name in script.split()
+        sign = _settings_sign(root, name, gate.files) or _dependency_sign(root, tool.package)
+        if sign or called:
+            sign = sign or f"package.json calls {name}"
+            watches = f"; its script test watches: `{one_line_excerpt(script)}`" if called else ""
             return _tool_gate(root, Kind.TESTS, name, gate.command, sign + watches)
     for path in islice(_test_files(root), TEST_FILE_LIMIT):
         text = root.text(path)
@@ -209,10 +203,6 @@ def _find_test_runner(root: PackageRoot, script: str) -> DetectedGate | None:
         if ('"node:test"' in text or "'node:test'" in text) and not path.endswith(".ts"):
             return DetectedGate(Kind.TESTS, "node", "node --test", f"{one_line_excerpt(path)} uses node:test")
     return None
-
-
-def _script_call_sign(name: str, script: str) -> str:
-    return f"package.json calls {name}" if name in script.split() else ""
 
 
 def _test_files(root: PackageRoot) -> Iterator[str]:

@@ -20,7 +20,6 @@ from sidecar.evidence.detection.folder import (
 )
 from sidecar.kernel.gate import Kind
 from sidecar.platform import formats
-from sidecar.platform.formats import Table
 from sidecar.platform.tools import detected_tools
 
 MODULE_LIMIT: Final = 40
@@ -37,7 +36,8 @@ def find_go_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     if not sign:
         return
     go, why = f"{_workspace_off_prefix(root)}go", f"the project has a {sign}"
-    packages = " ".join(_package_pattern(module) for module in used) or "./..."
+    patterns = ("./..." if module == "." else shlex.quote(f"./{module}/...") for module in used)
+    packages = " ".join(patterns) or "./..."
     # A package without tests inside a larger project would fail because nothing ran.
     if not root.name or any(root.search("", "*_test.go")):
         yield DetectedGate(Kind.TESTS, "go", f"{go} test {packages}", why)
@@ -58,7 +58,8 @@ def _workspace_modules(root: PackageRoot) -> tuple[str, ...]:
     named = USE_DIRECTIVE.findall(LINE_COMMENT.sub("", root.text("go.work")))
     words = [word.strip('"`') for one, many in named for word in (one, *many.split()) if word]
     paths = dict.fromkeys(posixpath.normpath(word) for word in words[:MODULE_LIMIT])
-    return tuple(path for path in paths if not path.startswith(("..", "/")) and _has_go_module(root, path))
+    inside = (path for path in paths if not path.startswith(("..", "/")))
+    return tuple(path for path in inside if root.has(posixpath.normpath(f"{path}/go.mod")))
 
 
 def _workspace_off_prefix(root: PackageRoot) -> str:
@@ -70,14 +71,6 @@ def _workspace_off_prefix(root: PackageRoot) -> str:
     return "GOWORK=off " if left_out and not _workspace_modules(root) else ""
 
 
-def _has_go_module(root: PackageRoot, path: str) -> bool:
-    return bool(root.has(posixpath.normpath(f"{path}/go.mod")))
-
-
-def _package_pattern(module: str) -> str:
-    return "./..." if module == "." else shlex.quote(f"./{module}/...")
-
-
 # --- Rust ---------------------------------------------------------------------------------------------------
 
 
@@ -87,7 +80,7 @@ PATTERN_LIMIT: Final = 100
 
 def find_rust_gates(root: PackageRoot) -> Iterator[DetectedGate]:
     """Yield tests, build, type check and clippy."""
-    manifest = _cargo_manifest(root)
+    manifest = root.toml("Cargo.toml")
     if not root.has("Cargo.toml") or formats.table_at(manifest, "package", "metadata").get("cargo-fuzz"):
         return
     why, whole = "the project has a Cargo.toml", ""
@@ -101,29 +94,23 @@ def find_rust_gates(root: PackageRoot) -> Iterator[DetectedGate]:
 
 def covers_rust_member(root: PackageRoot, member: PackageRoot, found: DetectedGate) -> bool:  # noqa: ARG001 - all commands span the same
     """Return whether the root is a workspace that includes the package, which is not a workspace itself."""
-    excluded = formats.string_items(formats.table_at(_cargo_manifest(root), "workspace").get("exclude"))[
+    excluded = formats.string_items(formats.table_at(root.toml("Cargo.toml"), "workspace").get("exclude"))[
         :PATTERN_LIMIT
     ]
-    out = any(_matches_pattern(member.below(root), posixpath.normpath(pattern)) for pattern in excluded)
+    below = member.below(root)
+    left_out = map(posixpath.normpath, excluded)
+    out = any(fnmatchcase(below, pattern) or below.startswith(f"{pattern}/") for pattern in left_out)
     return _is_workspace(root) and not out and not _is_workspace(member)
 
 
-def _matches_pattern(path: str, pattern: str) -> bool:
-    return fnmatchcase(path, pattern) or path.startswith(f"{pattern}/")
-
-
-def _cargo_manifest(root: PackageRoot) -> Table:
-    return root.toml("Cargo.toml")
-
-
 def _is_workspace(root: PackageRoot) -> bool:
-    return isinstance(_cargo_manifest(root).get("workspace"), dict)
+    return isinstance(root.toml("Cargo.toml").get("workspace"), dict)
 
 
 def _clippy_sign(root: PackageRoot) -> str:
     if name := root.has("clippy.toml", ".clippy.toml"):
         return f"the project has a {name}"
-    manifest = _cargo_manifest(root)
+    manifest = root.toml("Cargo.toml")
     for path in (("lints",), ("workspace", "lints")):
         if "clippy" in formats.table_at(manifest, *path):
             return f"Cargo.toml has [{'.'.join(path)}.clippy]"
@@ -133,11 +120,8 @@ def _clippy_sign(root: PackageRoot) -> str:
 GRADLE_FILES: Final = ("build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
 GRADLE_SETTINGS: Final = ("settings.gradle", "settings.gradle.kts")
 MAVEN_WRAPPER: Final = ("mvnw", ".mvn/wrapper/maven-wrapper.properties", ".mvn/wrapper/maven-wrapper.jar")
-GRADLE_WRAPPER: Final = (
-    "gradlew",
-    "gradle/wrapper/gradle-wrapper.properties",
-    "gradle/wrapper/gradle-wrapper.jar",
-)
+GRADLE_JAR: Final = "gradle/wrapper/gradle-wrapper.jar"
+GRADLE_WRAPPER: Final = ("gradlew", "gradle/wrapper/gradle-wrapper.properties", GRADLE_JAR)
 MAVEN_MODULES: Final = re.compile(r"<(?:modules|subprojects)>")
 GRADLE_INCLUDE: Final = re.compile(r"^[ \t]*include(?:Build)?\b", re.MULTILINE)
 

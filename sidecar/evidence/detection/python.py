@@ -344,12 +344,8 @@ def _dependency_lists(root: PackageRoot) -> Iterator[tuple[str, Iterable[str]]]:
     yield "setup.cfg", _requirement_names("\n".join((*options, *extras)).splitlines())
     yield "setup.py", map(_normalize_name, QUOTED_REQUIREMENT.findall(root.text("setup.py")))
     pipfile = root.toml("Pipfile")
-    yield (
-        "Pipfile",
-        _requirement_names(
-            (*formats.table_at(pipfile, "packages"), *formats.table_at(pipfile, "dev-packages"))
-        ),
-    )
+    packages, more = (formats.table_at(pipfile, name) for name in ("packages", "dev-packages"))
+    yield "Pipfile", _requirement_names((*packages, *more))
 
 
 def _pyproject_dependencies(pyproject: formats.Table) -> Iterator[str]:
@@ -434,10 +430,7 @@ def _tool_command(root: PackageRoot, name: str, gate: ToolGate) -> str:
 
 
 def _mypy_names_targets(root: PackageRoot) -> bool:
-    sections = [
-        root.ini("mypy.ini").get("mypy", {}),
-        root.ini(".mypy.ini").get("mypy", {}),
-        formats.table_at(root.toml("pyproject.toml"), "tool", "mypy"),
-        root.ini("setup.cfg").get("mypy", {}),
-    ]
+    files = ("mypy.ini", ".mypy.ini", "setup.cfg")
+    table = formats.table_at(root.toml("pyproject.toml"), "tool", "mypy")
+    sections = (table, *(root.ini(file).get("mypy", {}) for file in files))
     return any(name in section for section in sections for name in MYPY_TARGETS)

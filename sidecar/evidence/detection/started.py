@@ -61,10 +61,9 @@ def list_started_commands(
                 kinds = frozenset[Kind]() if idle else kinds_of(run)
                 program = not idle and not kinds and _may_be_program(argv)
                 calls = called_names(tool, argv[1:]) if tool and tool.kinds_from in SCRIPT_SOURCES else ()
-                name = " ".join((argv[0], *calls))
                 yield StartedCommand(
                     text=run.text,
-                    name=name,
+                    name=" ".join((argv[0], *calls)),
                     kinds=kinds,
                     place=place,
                     program=program,

@@ -39,25 +39,21 @@ def approve_what_agent_ran(
     the gates at the baseline.
     """
     ran = tuple(_commands_run(turn, project))
-    return replace(
-        catalog,
-        gates=tuple(
-            replace(gate, approved=True, changed=False, lent=True)
-            if _may_be_lent(gate, changed, defined) and _was_run(gate, project, ran)
-            else gate
-            for gate in catalog.gates
-        ),
+    gates = tuple(
+        replace(gate, approved=True, changed=False, lent=True)
+        if _may_be_lent(gate, changed, defined) and _was_run(gate, project, ran)
+        else gate
+        for gate in catalog.gates
     )
+    return replace(catalog, gates=gates)
 
 
 def describe_lent_gates(gates: Collection[Gate]) -> str:
     """Say which gates ran only because the agent had run them; "" for none."""
     names = ", ".join(dict.fromkeys(f"`{gate.command}`" for gate in gates if gate.lent))
-    return (
-        f"{names} was run again, because the agent ran it itself; to approve it: /supervisor:trust"
-        if names
-        else ""
-    )
+    if not names:
+        return ""
+    return f"{names} was run again, because the agent ran it itself; to approve it: /supervisor:trust"
 
 
 def _may_be_lent(gate: Gate, changed: Collection[str] | None, defined: Collection[str]) -> bool:

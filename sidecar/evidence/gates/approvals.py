@@ -149,13 +149,11 @@ def find_run_hooks_gate(project: str) -> Gate | None:
         text = read_whole(Path(project, HOOKS_FILE), APPROVED_FILE_LIMIT, follow=True).decode()
     except (OSError, UnusableFileError, UnicodeDecodeError):
         return None
-    return Gate(
-        id="run-hooks",
-        command=HOOKS_FILE,
-        why="commands around the iterations of `supervisor run`",
-        origin=GateOrigin.PROJECT,
-        behind=text,
-    )
+    return _project_gate("run-hooks", HOOKS_FILE, "commands around the iterations of `supervisor run`", text)
+
+
+def _project_gate(ident: str, command: str, why: str, text: str) -> Gate:
+    return Gate(id=ident, command=command, why=why, origin=GateOrigin.PROJECT, behind=text)
 
 
 def approved_run_hooks(project: str, approved: Callable[[str, Gate], bool]) -> tuple[RunHooks, str]:
@@ -245,13 +243,8 @@ def list_instruction_gates(project: str) -> tuple[Gate, ...]:
 
 def _instruction_gate(project: str, kind: InstructionKind, path: Path, text: str) -> Gate:
     """Return a gate that is never run: what the user approves is the whole text of the file."""
-    return Gate(
-        id=f"{kind}:{path.stem}",
-        command=path.relative_to(project).as_posix(),
-        why="instructions for agents that work for you",
-        origin=GateOrigin.PROJECT,
-        behind=text,
-    )
+    name = path.relative_to(project).as_posix()
+    return _project_gate(f"{kind}:{path.stem}", name, "instructions for agents that work for you", text)
 
 
 def _list_files(folder: Path, kind: InstructionKind) -> list[Path]:
@@ -268,8 +261,8 @@ def _read_text(path: Path) -> str:
 class TypedCatalog:
     """Implements `GateCatalog` for one project: detected tests count as approved by who typed the command.
 
-    That holds for the gates of then alone. What comes or changes later is not approved, and what is gone
-    stays: the agents at work meanwhile must not choose what judges them.
+    That holds for the gates of then alone. What comes later is not approved, what was there then counts as
+    changed, and what is gone stays: the agents at work meanwhile must not choose what judges them.
     """
 
     def __init__(self, catalog: GateCatalog, typed: Iterable[Gate]) -> None:
@@ -280,7 +273,12 @@ class TypedCatalog:
     async def list(self, project: str, environment: Environment, place: str = "") -> AvailableGates:
         found = await self._catalog.list(project, environment, place)
         may = {gate_digest(gate) for gate in self._first.values() if gate.approved}
-        now = {gate.id: replace(gate, approved=gate_digest(gate) in may) for gate in found.gates}
+        now = {
+            gate.id: replace(
+                gate, approved=(ok := gate_digest(gate) in may), changed=not ok and gate.id in self._first
+            )
+            for gate in found.gates
+        }
         return replace(found, gates=tuple((self._first | now).values()))
 
     def approve(self, project: str, gates: Iterable[Gate]) -> None:

@@ -2,7 +2,9 @@
 
 Rules:
 
-- Each project runs one batch at a time. Waiting for the batch's turn counts towards a gate's deadline.
+- A batch waits for a slot of this machine (platform/slots.py), of each project one, but not where all that
+  must run may run beside others and took no longer than LIGHT_S when it passed last. A gate's deadline begins
+  when the gate does.
 - Gates that may run in parallel go first, in parallel; the others follow one by one.
 - A failure is rerun at once where something says that it may not be the same again: the gate was flaky
   before, or files changed while it ran. If it passes then on the same files, it is a flaky pass that lists
@@ -29,7 +31,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
-from weakref import WeakValueDictionary
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -38,7 +39,9 @@ from sidecar.evidence.gates.cache import Circumstances, GateMemory, may_reuse_pa
 from sidecar.evidence.gates.runner import run_gate_once
 from sidecar.evidence.ports import GateContext, GateProgressCallback, RemoteGates, Workspace
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, Gate, GateRun, Kind, Outcome
+from sidecar.platform.concurrency import run_with_limit
 from sidecar.platform.files import scratch_folder
+from sidecar.platform.slots import LIGHT_S, LOOK_S, WorkSlots
 
 RERUN_LIMIT_S: Final = 60.0
 """Failures that took longer than this, in seconds, are not rerun."""
@@ -71,17 +74,23 @@ class _Batch:
         self._seconds = seconds
         self._progress = progress
         self._clock = asyncio.get_running_loop().time
-        self._asked = self._begun = self._clock()
+        self._begun = self._clock()
         self._ignored: tuple[str, ...] = ()
+        self.keys: dict[str, Circumstances | None] = {}
 
     def limit(self, gate: Gate) -> float:
         """Return a gate's own deadline in seconds, else the batch's."""
         return self._seconds if gate.seconds is None else gate.seconds
 
-    async def late(self, gate: Gate) -> GateRun:
-        """Build the result of a gate whose whole time was spent waiting."""
-        reason = f"other checks of this project took all of {self.limit(gate):g} s"
-        return GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=self._at.tree, reason=reason)
+    async def is_heavy(self, gates: Sequence[Gate]) -> bool:
+        """Whether one of these gates must run here, and is not known to be short and to disturb no other."""
+        memory = self._gates.memory
+        for gate in (one for one in gates if one.kind not in REMOTE_GATE_KINDS):
+            self.keys[gate.id] = key = await self._gates.circumstances(gate, self._at)
+            long = key is None or gate.alone or memory.seconds(key) > LIGHT_S
+            if long and not (key and memory.recall(key, gate, self._at)):
+                return True
+        return False
 
     async def told(self, gate: Gate, work: Callable[[Gate], Awaitable[GateRun]]) -> GateRun:
         """Process a gate, and report its begin and its end to the progress callback."""
@@ -107,24 +116,18 @@ class _Batch:
             ended |= zip(group, await self._kept(runs, since), strict=True)
         return tuple(ended[number] for number in range(len(gates)))
 
-    async def _side_by_side(self, gates: Sequence[Gate]) -> list[_FinishedRun]:
-        room = asyncio.Semaphore(PARALLEL_GATES)
-
+    async def _side_by_side(self, gates: Sequence[Gate]) -> tuple[_FinishedRun, ...]:
         async def one(gate: Gate) -> _FinishedRun:
-            async with room:
-                key = await self._gates.circumstances(gate, self._at)
-                return _FinishedRun(await self.told(gate, partial(self._one, key)), key)
+            key = self.keys.pop(gate.id, None) or await self._gates.circumstances(gate, self._at)
+            return _FinishedRun(await self.told(gate, partial(self._one, key)), key)
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(gate)) for gate in gates]
-        return [task.result() for task in tasks]
+        return await run_with_limit(gates, one, PARALLEL_GATES)
 
     async def _one(self, key: Circumstances | None, gate: Gate) -> GateRun:
-        """Reuse a gate's pass, else run the gate in the time that waiting has left."""
+        """Reuse a gate's pass, else run the gate."""
         if key and (known := self._gates.memory.recall(key, gate, self._at)):
             return known
-        left = self.limit(gate) - (self._begun - self._asked)
-        run = await self._tried(key, gate, left) if left > 0 else await self.late(gate)
+        run = await self._tried(key, gate, self.limit(gate))
         return self._gates.memory.weigh(key, run) if key else run
 
     async def _tried(self, key: Circumstances | None, gate: Gate, seconds: float) -> GateRun:
@@ -213,7 +216,7 @@ class _Batch:
         return again, await self._in_time(gate, place)
 
     async def _in_time(self, gate: Gate, place: GateContext) -> GateRun | None:
-        left = self._asked + self.limit(gate) - self._clock()
+        left = self._begun + self.limit(gate) - self._clock()
         return await run_gate_once(gate, place, left) if left > 0 else None
 
     async def _what_moved(self, *, moved: bool) -> str:
@@ -254,17 +257,21 @@ def combine_reruns(first: GateRun, second: GateRun, *, flaky: bool = True) -> Ga
 
 
 class ProjectGates:
-    """Implements `GateRunner`: runs batches, one at a time for each project."""
+    """Implements `GateRunner`: runs batches in slots of this machine."""
 
     def __init__(
         self,
         memory: GateMemory | None = None,
         workspace: Workspace | None = None,
         code_host: RemoteGates | None = None,
+        slots: WorkSlots | None = None,
     ) -> None:
-        """`workspace` tells what moves while gates run; without it, the files count as unchanged."""
+        """`workspace` tells what moves while gates run; without it, the files count as unchanged.
+
+        Without `slots` no batch waits for another.
+        """
         self.memory, self.workspace, self._code_host = memory or GateMemory(), workspace, code_host
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.slots = slots
 
     async def run(
         self,
@@ -273,20 +280,15 @@ class ProjectGates:
         seconds: float,
         progress: GateProgressCallback | None = None,
     ) -> tuple[GateRun, ...]:
-        """Run gates after earlier batches of the same project; results are in the order of `gates`."""
+        """Run gates in a slot of this machine; results are in the order of `gates`."""
         if not gates:
             return ()
         batch = _Batch(self, at, seconds, progress)
-        turn = self._turns.setdefault(at.project, asyncio.Lock())
-        try:
-            async with asyncio.timeout(max(map(batch.limit, gates))):
-                await turn.acquire()
-        except TimeoutError:
-            return tuple([await batch.told(gate, batch.late) for gate in gates])
-        try:
+        if self.slots is None or not await batch.is_heavy(gates):
             return await batch.run(gates)
-        finally:
-            turn.release()
+        async with self.slots.hold(at.environment, at.project) as waited:
+            batch.keys = batch.keys if waited < LOOK_S else {}  # much may have changed
+            return tuple(replace(run, waited=waited) for run in await batch.run(gates))
 
     async def once(self, gate: Gate, at: GateContext, seconds: float) -> GateRun:
         """Run a gate once, or ask the code host."""

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,9 +26,7 @@ from sidecar.kernel.session import Environment
 from sidecar.platform import environments
 from sidecar.platform.data import load_data
 from sidecar.platform.git import find_checkout
-
-K = TypeVar("K")
-T = TypeVar("T")
+from sidecar.platform.ports import remember_newest
 
 MEMORY_SIZE: Final = 256
 """Runs kept, and failures known; beyond that, the least recently used one is removed."""
@@ -112,6 +110,7 @@ class GateMemory:
         self._runs: OrderedDict[Circumstances, tuple[GateRun, GateContext]] = OrderedDict()
         self._failures: OrderedDict[Circumstances, None] = OrderedDict()
         self._flaky: OrderedDict[tuple[str, str, str], None] = OrderedDict()
+        self._seconds: OrderedDict[tuple[str, str, str], float] = OrderedDict()
 
     def recall(self, at: Circumstances, gate: Gate, asked: GateContext) -> GateRun | None:
         """Return an earlier run, marked as cached; None where none told all that is asked for."""
@@ -124,16 +123,22 @@ class GateMemory:
         return None
 
     def weigh(self, at: Circumstances, run: GateRun) -> GateRun:
-        """Remember a failure, and mark a pass as flaky if it failed before under the same circumstances."""
+        """Remember a failure, and how long a pass took; mark one as flaky that failed like this before."""
+        if run.outcome is Outcome.PASSED:
+            remember_newest(self._seconds, (at.project, at.folder, at.command), run.seconds, self._size)
         if not at.tree:
             return run
         if run.flaky or run.outcome is Outcome.FAILED:
-            self._keep(self._failures, at, None)
+            remember_newest(self._failures, at, None, self._size)
         if run.outcome is Outcome.PASSED and at in self._failures:
             run = replace(run, flaky=True)
         if run.flaky:
-            self._keep(self._flaky, (at.project, at.folder, at.command), None)
+            remember_newest(self._flaky, (at.project, at.folder, at.command), None, self._size)
         return run
+
+    def seconds(self, at: Circumstances) -> float:
+        """Return how long this gate took when it passed last; infinite where that is not known."""
+        return self._seconds.get((at.project, at.folder, at.command), float("inf"))
 
     def was_flaky(self, at: Circumstances | None) -> bool:
         """Whether this gate failed and passed on one tree, whichever that was."""
@@ -145,13 +150,7 @@ class GateMemory:
         whole = passed or (at.copied and run.outcome is Outcome.FAILED)
         if at.tree and whole and not (run.flaky or run.moved or run.cached):
             told = replace(asked, environment={}, hear=None, origin=None)
-            self._keep(self._runs, replace(at, copied=not passed), (run, told))
-
-    def _keep(self, kept: OrderedDict[K, T], at: K, value: T) -> None:
-        kept[at] = value
-        kept.move_to_end(at)
-        if len(kept) > self._size:
-            kept.popitem(last=False)
+            remember_newest(self._runs, replace(at, copied=not passed), (run, told), self._size)
 
 
 # --- Digest of what a pass depends on besides the files of the tree -----------------------------------------

@@ -25,9 +25,9 @@ from sidecar.platform.configuration import ConfigurationFile, GateFileSettings, 
 from sidecar.platform.git import find_checkout
 from sidecar.platform.steering import PROJECT_CONFIGURATION, UNHELD, FilesInForce
 from sidecar.platform.toml import (
+    USER_FILE_ONLY_FAULT,
     FieldError,
     TomlKey,
-    dotted_toml_key,
     field_error_lines,
     suggest_nearest_name,
 )
@@ -49,8 +49,8 @@ NAMEABLE_GATE_KINDS: Final = {kind.value: kind for kind in Kind if kind not in (
 """Kinds that a file may name. The ID of a new gate may name one too: `lint:web`."""
 USER_FILE: Final = "your config.toml"
 WAIT_SETTINGS: Final = frozenset(("seconds", "advisory_seconds"))
-USER_ONLY_SETTINGS: Final = frozenset(("without_goal", "trial_seconds"))
-"""Only the user may decide whether stops without a goal are judged, and which checks are tried."""
+USER_ONLY_SETTINGS: Final = frozenset(("at_once", "trial_seconds", "without_goal"))
+"""Only the user may decide how many checks run and are tried, and whether stops without a goal are judged."""
 COPIED_GATE_FIELDS: Final = ("kind", "folder", "python", "required", "seconds", "counts", "alone", "least")
 """Values that are copied unchanged from a file to a gate."""
 
@@ -72,11 +72,11 @@ class _GateLayer(Struct, frozen=True):
     said: frozenset[str]
 
 
-def limit_project_waits(
+def limit_project_settings(
     project: GateFileSettings, limits: Settings
 ) -> tuple[GateFileSettings, tuple[str, ...]]:
-    """Drop and report waits in the project's file that are not less than the user's stop_seconds."""
-    file, limit = project.file, limits.stop_seconds
+    """Drop and report what only the user may set, and waits not less than the user's stop_seconds."""
+    limit = limits.stop_seconds
     waits: dict[TomlKey, int | None] = {
         ("gates", name): getattr(project.gates, name) for name in project.said & WAIT_SETTINGS
     }
@@ -88,25 +88,17 @@ def limit_project_waits(
         for name, gate in project.gate.items()
     }
     why = f"must be less than the user's stop_seconds, {limit}; it is ignored"
-    return replace(project, said=said, gate=gate), field_error_lines(
-        file, [FieldError(key, why) for key in long]
-    )
+    wrongs = [FieldError(key, why) for key in long]
+    fault = f"{USER_FILE_ONLY_FAULT}; it is ignored"
+    wrongs += [FieldError(("gates", name), fault) for name in USER_ONLY_SETTINGS & said]
+    limited = replace(project, said=said - USER_ONLY_SETTINGS, gate=gate)
+    return limited, field_error_lines(project.file, wrongs)
 
 
 def gate_settings_in_force(user: GateFileSettings, project: GateFileSettings) -> GateSettings:
     """Take each value of `[gates]` from the user's file, else the project's file, else the default."""
-    theirs = project.said - USER_ONLY_SETTINGS
-    words = {**dict.fromkeys(theirs, project.gates), **dict.fromkeys(user.said, user.gates)}
+    words = {**dict.fromkeys(project.said, project.gates), **dict.fromkeys(user.said, user.gates)}
     return replace(GateSettings(), **{name: getattr(gates, name) for name, gates in words.items()})
-
-
-def find_forbidden_settings(project: GateFileSettings) -> tuple[str, ...]:
-    """Report settings that the project's file must not contain."""
-    why = "only the user's own file may say this; it is ignored"
-    return tuple(
-        f"{project.file.place(('gates', name))}: gates.{name}: {why}"
-        for name in sorted(USER_ONLY_SETTINGS & project.said)
-    )
 
 
 def merge_gates(detected: Sequence[Gate], user: GateFileSettings, project: GateFileSettings) -> MergedGates:
@@ -129,9 +121,8 @@ def _merge_gate(
     gate, enabled = known.get(name), True
     for word in _gate_layers(name, user, project):
         if gate is None and word.gate.command is None:
-            return None, _missing_gate_message(
-                name, known, project
-            ) if word.origin is GateOrigin.PROJECT else ""
+            of_project = word.origin is GateOrigin.PROJECT
+            return None, _missing_gate_message(name, known, project) if of_project else ""
         gate = _apply_gate_layer(gate or _new_gate(name, word), word)
         enabled = word.gate.enabled if "enabled" in word.said else enabled
     return (gate if enabled else None), ""
@@ -157,9 +148,9 @@ def _make_gate_layer(
 
 
 def _missing_gate_message(name: str, known: Mapping[str, Gate], project: GateFileSettings) -> str:
-    key = ("gate", name)
     said = "no such check is detected here, and a new one needs a command"
-    return f"{project.file.place(key)}: {dotted_toml_key(key)}: {said}{suggest_nearest_name(name, known)}"
+    wrong = FieldError(("gate", name), f"{said}{suggest_nearest_name(name, known)}")
+    return field_error_lines(project.file, (wrong,))[0]
 
 
 def _new_gate(name: str, word: _GateLayer) -> Gate:
@@ -218,7 +209,7 @@ class ProjectCatalog:
 
     async def list(self, project: str, environment: Environment, place: str = "") -> AvailableGates:
         limits, user = self._configuration.read()
-        own, wrong = limit_project_waits(read_project_gates(project, self._files), limits)
+        own, wrong = limit_project_settings(read_project_gates(project, self._files), limits)
         settings = gate_settings_in_force(user, own)
         detected, failed = (
             await self._detected(place or project, environment) if settings.detect else ((), ())
@@ -231,23 +222,13 @@ class ProjectCatalog:
         members = tuple(gate for gate in found.others if gate.covered)
         others = (gate for gate in found.others if not gate.covered)
         gates = (*found.configured, *required, *others, *offered)
-        surplus = [f"{len(gates)} checks; only the first {GATE_LIMIT} are looked at"] * (
-            len(gates) > GATE_LIMIT
-        )
-        problems = (
-            *user.problems,
-            *own.problems,
-            *find_forbidden_settings(own),
-            *wrong,
-            *failed,
-            *found.problems,
-            *surplus,
-        )
-        fault = self._trust.fault()
+        surplus = f"{len(gates)} checks; only the first {GATE_LIMIT} are looked at"
+        last = (surplus if len(gates) > GATE_LIMIT else "", self._trust.fault())
+        problems = (*user.problems, *own.problems, *wrong, *failed, *found.problems, *filter(None, last))
         return AvailableGates(
             gates=(approved := self._approved(project, gates[:GATE_LIMIT])),
             members=_approved_with_above(members[:GATE_LIMIT], approved),
-            problems=(*problems, fault) if fault else problems,
+            problems=problems,
             settings=settings,
             instructions=self._approved(project, list_instruction_gates(project)),
         )

@@ -139,8 +139,7 @@ def asks_for_change_of_checks(said: str) -> bool:
 
 
 def _goal_words() -> GoalWords:
-    words: GoalWords = load_data("goal_checks", GoalWords)
-    return words
+    return load_data("goal_checks", GoalWords)
 
 
 @cache

@@ -36,11 +36,6 @@ def up_to_date_question(line: str, folder: Path) -> str:
     return simple.with_flags(tool.up_to_date) if kinds - {Kind.BUILD} else ""
 
 
-def explain_nothing_to_do(gate: Gate) -> str:
-    """Return the reason for a line whose question ended with 0."""
-    return f"{NOTHING_EXECUTED}: for `{gate.command}` everything is up to date already"
-
-
 def explain_idle_run(gate: Gate, folder: Path, output: str, executed: int | None) -> str:
     """Return why a run that ended with 0 executed nothing; "" where it may have."""
     if any(pattern.search(output) for pattern in REPLAYED):

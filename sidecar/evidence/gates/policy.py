@@ -49,13 +49,11 @@ def required_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate
             for gate in project_state.catalog.gates
             if gate.required and _gate_folder_changed(gate, project_state)
         )
-    checks = tuple(
-        _with_gate_kind(
-            Gate(id=f"check:{number}", command=command, why="you named it with --check", required=True),
-            project_state,
-        )
+    typed = (
+        Gate(id=f"check:{number}", command=command, why="you named it with --check", required=True)
         for number, command in enumerate(goal.checks, start=1)
     )
+    checks = tuple(_with_gate_kind(gate, project_state) for gate in typed)
     named = checks_of_goal(goal, project_state)
     checks += _gates_of_named_tests(named.tests, project_state)
     tasks, wanted, others = asks_only_for_tasks(goal), list[Gate](), list[Gate]()
@@ -99,26 +97,16 @@ def _is_named(gate: Gate, named: NamedChecks, project_state: ProjectState) -> bo
 
 def _gates_of_named_tests(names: tuple[str, ...], project_state: ProjectState) -> tuple[Gate, ...]:
     """Return a gate that runs only the tests that a condition names, with the project's own pytest."""
-    runner = next(
-        (
-            gate
-            for gate in project_state.catalog.gates
-            if gate.kind is Kind.TESTS and PYTEST_LINE.fullmatch(gate.command) and not gate.folder
-        ),
-        None,
-    )
+    tests = (gate for gate in project_state.catalog.gates if gate.kind is Kind.TESTS and not gate.folder)
+    runner = next((gate for gate in tests if PYTEST_LINE.fullmatch(gate.command)), None)
     if runner is None or not names:
         return ()
     placed = [shlex.quote(name) for name in names if "/" in name or "::" in name]
     others = " or ".join(name for name in names if shlex.quote(name) not in placed)
     lines = [" ".join(placed)] * bool(placed) + [f"-k {shlex.quote(others)}"] * bool(others)
+    asked = replace(_required_by_goal(runner), why="the goal names them")
     return tuple(
-        replace(
-            _required_by_goal(runner),
-            id=f"named-tests{number or ''}",
-            command=f"{runner.command} {line}",
-            why="the goal names them",
-        )
+        replace(asked, id=f"named-tests{number or ''}", command=f"{runner.command} {line}")
         for number, line in enumerate(lines)
     )
 
@@ -140,7 +128,8 @@ def advisory_gates(goal: Goal | None, project_state: ProjectState) -> tuple[Gate
         and not (goal and _is_typed_check(gate, goal))
         and not gate.required
         and gate.approved
-        and _can_advise(gate, project_state)
+        and gate.kind not in REMOTE_GATE_KINDS
+        and _gate_folder_changed(gate, project_state)
     )
 
 
@@ -323,9 +312,7 @@ def _name_commands(gates: Iterable[Gate]) -> str:
 
 def new_gate_failures(run: GateRun, baseline: Iterable[GateBaseline]) -> tuple[str, ...] | None:
     """Return what fails now and did not fail when the goal was set; None where that is not known."""
-    known = next(
-        (one for one in baseline if (one.gate, one.command) == (run.gate.id, run.gate.command)), None
-    )
+    known = _baseline_of(run, baseline)
     if run.outcome is not Outcome.FAILED:
         return ()
     if known is None or known.outcome in NOTHING_SHOWN:
@@ -335,6 +322,18 @@ def new_gate_failures(run: GateRun, baseline: Iterable[GateBaseline]) -> tuple[s
     if set(known.failing).isdisjoint(run.failing):  # each may be what one package of several reports
         return None
     return tuple(line for line in run.failing if line not in known.failing)
+
+
+def mended_gate_failures(run: GateRun, baseline: Iterable[GateBaseline]) -> tuple[str, ...]:
+    """Return what failed when the goal was set and fails no more, where something still fails."""
+    known = _baseline_of(run, baseline)
+    if known is None or run.outcome is not Outcome.FAILED or not run.failing:
+        return ()
+    return tuple(name for name in known.failing if name not in run.failing)
+
+
+def _baseline_of(run: GateRun, baseline: Iterable[GateBaseline]) -> GateBaseline | None:
+    return next((one for one in baseline if (one.gate, one.command) == (run.gate.id, run.gate.command)), None)
 
 
 def build_gate_baseline(runs: Iterable[GateRun]) -> tuple[GateBaseline, ...]:
@@ -350,11 +349,6 @@ def _required_by_goal(gate: Gate) -> Gate:
     approved = gate.approved or gate.origin is GateOrigin.DETECTED
     why = f"the goal speaks of {gate.kind}; {gate.why}"
     return replace(gate, required=True, approved=approved, lent=False, why=why)
-
-
-def _can_advise(gate: Gate, project_state: ProjectState) -> bool:
-    """Whether a gate may run as advisory: no PR or CI gate, and something changed in its folder."""
-    return gate.kind not in REMOTE_GATE_KINDS and _gate_folder_changed(gate, project_state)
 
 
 def _gate_folder_changed(gate: Gate, project_state: ProjectState) -> bool:

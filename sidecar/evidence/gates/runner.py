@@ -25,7 +25,7 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -34,7 +34,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.cache import without_result_caches
-from sidecar.evidence.gates.idle import explain_idle_run, explain_nothing_to_do, up_to_date_question
+from sidecar.evidence.gates.idle import explain_idle_run, up_to_date_question
 from sidecar.evidence.gates.installed import describe_runner, with_remedy
 from sidecar.evidence.gates.origins import (
     IMPORT_FAILED,
@@ -55,6 +55,7 @@ from sidecar.platform.environments import PythonMissingError, folders_up_to_proj
 from sidecar.platform.files import scratch_folder
 from sidecar.platform.git import find_checkout
 from sidecar.platform.processes import ProcessResult
+from sidecar.platform.slots import HELD, HELD_VARIABLE
 from sidecar.platform.watching import OpenedFiles
 
 OUTPUT_LIMIT: Final = 1 << 18
@@ -62,16 +63,17 @@ OUTPUT_LIMIT: Final = 1 << 18
 
 
 class _RunPlace(Struct, frozen=True, kw_only=True):
-    """Where a line runs, until when (a time of the event loop's clock), and what of it is kept."""
+    """Where a line runs, and until when (a time of the event loop's clock)."""
 
+    at: GateContext
     folder: Path
     scratch: Path
     environment: Mapping[str, str]
     until: float
-    watch: Mapping[Path, str]
-    whole: bool = False
-    names: bool = False
-    hear: Callable[[str], None] | None = None
+
+    @property
+    def watch(self) -> Mapping[Path, str]:
+        return {Path(self.at.project, path): path for path in self.at.watch}
 
 
 async def run_gate_once(gate: Gate, at: GateContext, seconds: float) -> GateRun:
@@ -86,17 +88,9 @@ async def run_gate_once(gate: Gate, at: GateContext, seconds: float) -> GateRun:
             line, environment = await with_project_python(
                 gate.command, str(folder), at.environment, at.project, gate.python
             )
-            place = _RunPlace(
-                folder=folder,
-                scratch=scratch,
-                environment=without_result_caches(environment),
-                until=until,
-                watch={Path(at.project, path): path for path in at.watch},
-                whole=at.whole,
-                names=at.names,
-                hear=at.hear,
-            )
-            run = await _run_with_origins(blank, line, place, at)
+            own = {**without_result_caches(environment), HELD_VARIABLE: HELD.get()}
+            place = _RunPlace(at=at, folder=folder, scratch=scratch, environment=own, until=until)
+            run = await _run_with_origins(blank, line, place)
             run = replace(run, environment=await describe_runner(line, folder, environment, at.project))
     except (PythonMissingError, OSError) as error:
         run = replace(blank, reason=str(error))
@@ -118,7 +112,7 @@ def gate_folder_objection(gate: Gate, project: str) -> str:
     return "" if place.is_dir() else f"the folder {gate.folder!r} is not there"
 
 
-async def _run_with_origins(blank: GateRun, line: str, place: _RunPlace, at: GateContext) -> GateRun:
+async def _run_with_origins(blank: GateRun, line: str, place: _RunPlace) -> GateRun:
     """Run the line; a result for another copy says nothing."""
     async with scratch_folder("origins") as written:
         probed = replace(place, environment=with_origins_plugin(place.environment, written))
@@ -127,14 +121,13 @@ async def _run_with_origins(blank: GateRun, line: str, place: _RunPlace, at: Gat
             return await _run_with_report(blank, line, place)
         if run.outcome is Outcome.COULD_NOT_RUN:
             return run
-        project = Path(at.project)
-        other = await asyncio.to_thread(find_other_copy, written, place.folder, project)
+        other = await asyncio.to_thread(find_other_copy, written, place.folder, Path(place.at.project))
         if run.opened is not None:
             copied = await asyncio.to_thread(find_loaded_copies, written, place.watch.keys())
             names = {*run.opened, *(place.watch[file] for file in copied)}
-            run = replace(run, opened=tuple(name for name in at.watch if name in names))
-        if at.since and run.outcome is Outcome.PASSED:
-            found = await asyncio.to_thread(_unexplained_changes, line, place, written, at)
+            run = replace(run, opened=tuple(name for name in place.at.watch if name in names))
+        if place.at.since and run.outcome is Outcome.PASSED:
+            found = await asyncio.to_thread(_unexplained_changes, line, place, written)
             run = replace(run, unexplained=found)
     if not other:
         return run
@@ -142,11 +135,11 @@ async def _run_with_origins(blank: GateRun, line: str, place: _RunPlace, at: Gat
     return replace(run, outcome=Outcome.COULD_NOT_RUN, reason=reason, failures=(), failing=())
 
 
-def _unexplained_changes(line: str, place: _RunPlace, written: Path, at: GateContext) -> tuple[str, ...]:
+def _unexplained_changes(line: str, place: _RunPlace, written: Path) -> tuple[str, ...]:
     """Return what a pass rests on outside the project, that changed since and that no record explains."""
-    project = Path(at.project)
-    loaded = find_unexplained_changes(written, project, at.since, place.environment.get("VIRTUAL_ENV", ""))
-    around = find_changed_surroundings(line, place.folder, place.environment, project, at.since)
+    project, since = Path(place.at.project), place.at.since
+    loaded = find_unexplained_changes(written, project, since, place.environment.get("VIRTUAL_ENV", ""))
+    around = find_changed_surroundings(line, place.folder, place.environment, project, since)
     return (*loaded, *islice((file for file in around if file not in loaded), NAMED_CHANGES))
 
 
@@ -155,7 +148,7 @@ async def _run_with_report(blank: GateRun, line: str, place: _RunPlace) -> GateR
     if question := await asyncio.to_thread(up_to_date_question, line, place.folder):
         asked, _ = await _run_line(ReportingLine(question), place)
         if asked.exit_code == 0:
-            reason = explain_nothing_to_do(blank.gate)
+            reason = f"{NOTHING_EXECUTED}: for `{blank.gate.command}` everything is up to date already"
             return replace(
                 blank, outcome=Outcome.COULD_NOT_RUN, reason=reason, seconds=asked.seconds, idle=True
             )
@@ -174,8 +167,8 @@ async def _run_with_report(blank: GateRun, line: str, place: _RunPlace) -> GateR
         blank = replace(blank, opened=tuple(name for file, name in place.watch.items() if file in opened))
     # In a thread, because a report may have many megabytes.
     run = await asyncio.to_thread(complete_gate_run, blank, done, order, written)
-    run = run if place.names else replace(run, ran=None)
-    return run if place.whole else replace(run, output=run.output[-text.OUTPUT_TAIL :])
+    run = run if place.at.names else replace(run, ran=None)
+    return run if place.at.whole else replace(run, output=run.output[-text.OUTPUT_TAIL :])
 
 
 async def _run_line(order: ReportingLine, place: _RunPlace) -> tuple[processes.ProcessResult, GateOutput]:
@@ -186,7 +179,7 @@ async def _run_line(order: ReportingLine, place: _RunPlace) -> tuple[processes.P
         environment=place.environment,
         seconds=round(max(place.until - asyncio.get_running_loop().time(), 0), 2),
         keep=tools.REPORT_OUTPUT_LIMIT if order.request and order.request.output else OUTPUT_LIMIT,
-        hear=place.hear,
+        hear=place.at.hear,
         tied=True,
     )
     lines = (await asyncio.to_thread(text.strip_terminal_codes, done.output)).split("\n")
@@ -238,6 +231,7 @@ def complete_gate_run(
     read = _read_finished_command(blank, done, order, written)
     ruling = _decide_outcome(blank, read)
     failed = ruling.outcome is Outcome.FAILED
+    unnamed = (re.sub(r"\d+(?:\.\d+)?", "...", ruling.reason),) if ruling.reason else ()
     failures = tuple(filter(None, (ruling.reason, *read.report.failures)))[:SHOWN_FAILURES]
     return replace(
         blank,
@@ -246,7 +240,7 @@ def complete_gate_run(
         seconds=done.seconds,
         output=read.report.text or "",
         failures=failures if failed else (),
-        failing=_failing_names(ruling.reason, read.report) if failed else (),
+        failing=(read.report.failing or unnamed) if failed else (),
         executed=read.report.executed,
         skipped=read.report.skipped,
         percent=read.percent,
@@ -290,21 +284,9 @@ def _merge_reports(exact: RunReport | None, told: RunReport) -> RunReport:
     """Combine the report with what the output says, where the report is incomplete."""
     if exact is None:
         return told
-    source = exact if exact.failing else told
-    counts = exact if exact.executed is not None else told
-    return RunReport(
-        executed=counts.executed,
-        skipped=counts.skipped,
-        failures=source.failures,
-        failing=source.failing,
-        warnings=exact.warnings,
-        ran=exact.ran,
-    )
-
-
-def _failing_names(reason: str, report: RunReport) -> tuple[str, ...]:
-    """Return the names of what failed; if there are none, use the reason without its numbers."""
-    return report.failing or ((re.sub(r"\d+(?:\.\d+)?", "...", reason),) if reason else ())
+    if exact.executed is None:
+        exact = replace(exact, executed=told.executed, skipped=told.skipped)
+    return exact if exact.failing else replace(exact, failures=told.failures, failing=told.failing)
 
 
 # --- Deciding the outcome -----------------------------------------------------------------------------------
@@ -316,7 +298,8 @@ def _decide_outcome(blank: GateRun, read: FinishedCommand) -> ExplainedOutcome:
         return ExplainedOutcome(Outcome.COULD_NOT_RUN, read.done.reason)
     if why := read.idle or _why_not_run(code, read) or _why_inconclusive(code, read):
         return ExplainedOutcome(Outcome.COULD_NOT_RUN, why[:FAILURE_LENGTH], idle=bool(read.idle))
-    if _nothing_executed(blank, read):
+    should = blank.gate.counts or read.exact or read.order.runs_pytest  # exact counts apply to any gate
+    if read.report.executed == 0 and should:
         if code == 0 or (read.order.runs_pytest and code == runners.NOTHING_COLLECTED):
             scanner = read.order.request is not None and read.order.request.always
             outcome = Outcome.COULD_NOT_RUN if scanner else Outcome.FAILED
@@ -327,11 +310,6 @@ def _decide_outcome(blank: GateRun, read: FinishedCommand) -> ExplainedOutcome:
         return ExplainedOutcome(Outcome.PASSED)
     number = _exit_signal(code)
     return ExplainedOutcome(Outcome.FAILED, f"it crashed with {number.name}" if number else "")
-
-
-def _nothing_executed(blank: GateRun, read: FinishedCommand) -> bool:
-    """Whether nothing was executed although something should have been. Exact counts apply to any gate."""
-    return read.report.executed == 0 and (blank.gate.counts or read.exact or read.order.runs_pytest)
 
 
 def _coverage_outcome(percent: float | None, least: float) -> ExplainedOutcome:

@@ -5,7 +5,6 @@ A file bears on a check by its name, or because a check file names it.
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,6 +24,7 @@ from sidecar.kernel.evidence import CheckChange, FileChange, FindingSeverity, In
 from sidecar.kernel.gate import GateRun, Kind
 from sidecar.platform.data import load_data
 from sidecar.platform.environments import installed_folders, known_environments
+from sidecar.platform.paths import link_leads_out
 from sidecar.platform.tools import settings_patterns
 
 TYPE_STUB: Final = ".d."
@@ -39,7 +39,8 @@ class CheckFiles(Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of files that bear on a check: data/check_files.toml, which explains each list."""
 
     folders: tuple[str, ...]
-    names: tuple[str, ...]
+    tests: tuple[str, ...]
+    settings: tuple[str, ...]
     shadows: str
     code: str
     inline: tuple[tuple[str, str], ...]
@@ -50,14 +51,17 @@ class CheckFiles(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+def _patterns() -> tuple[re.Pattern[str], ...]:
     known = load_data("check_files", CheckFiles)
     above = (f"{re.escape(name)}$" for name in load_data("surroundings", Surroundings).above)
-    settings = (f"(^|/){pattern}" for pattern in (*settings_patterns(), *above))
+    tools = (f"(^|/){pattern}" for pattern in (*settings_patterns(), *above))
+    settings = "|".join((*known.settings, known.shadows, *tools))
     return (
-        re.compile("|".join((*known.folders, *known.names, known.shadows, *settings))),
+        re.compile("|".join((*known.folders, *known.tests, settings))),
         re.compile(known.code, re.IGNORECASE),
         re.compile(known.ci),
+        re.compile("|".join(known.tests)),
+        re.compile(settings),
     )
 
 
@@ -70,6 +74,12 @@ def _inline_markers() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
 def bears_on_checks(path: str) -> bool:
     """Whether a file of this name belongs to a check."""
     return _patterns()[0].search(path) is not None
+
+
+def is_runner_setting(path: str) -> bool:
+    """Whether a file of this name sets how checks run, and is none itself."""
+    tests, settings = _patterns()[3:]
+    return settings.search(path) is not None and tests.search(path) is None
 
 
 def is_installed(path: str) -> bool:
@@ -279,23 +289,15 @@ def _file_findings(file: FileChange) -> Iterator[IntegrityFinding]:
     if is_installed(file.path):
         yield IntegrityFinding(change=CheckChange.TOOL_REPLACED, weight=FindingSeverity.GRAVE, file=file.path)
     elif is_ci_setting(file.path):
-        yield IntegrityFinding(change=CheckChange.CI_CHANGED, weight=FindingSeverity.SHOWN, file=file.path)
+        yield IntegrityFinding(change=CheckChange.CI_CHANGED, file=file.path)
     elif file.link:
-        if _leaves_tree(file.path, file.after or ""):
-            yield IntegrityFinding(
-                change=CheckChange.LINK_LEAVES_TREE,
-                weight=FindingSeverity.SHOWN,
-                file=file.path,
-                after=(file.after or "")[:TEXT_LENGTH],
-            )
+        target = file.after or ""
+        if link_leads_out(file.path, target):
+            after = target[:TEXT_LENGTH]
+            yield IntegrityFinding(change=CheckChange.LINK_LEAVES_TREE, file=file.path, after=after)
     elif not bears_on_checks(file.path) and file.after is not None:
         for mark, pattern, above in _mark_patterns():
             yield from _new_lines(file, mark, pattern, above)
-
-
-def _leaves_tree(path: str, target: str) -> bool:
-    place = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
-    return place.startswith(("/", "../"))
 
 
 def _new_lines(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,7 @@ from sidecar.evidence.ports import CopyVersion, GateContext, ProjectCopy, Worksp
 from sidecar.evidence.proof.check_files import find_reporting_files, stamp_check_files
 from sidecar.kernel.gate import Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.platform.files import scratch_folder
+from sidecar.platform.slots import LIGHT_S, WorkSlots
 
 SLOWER_ON_OLD_CODE: Final = 4
 LEAST_SECONDS: Final = 20.0
@@ -36,21 +37,25 @@ SWAPPED: Final = "files of the check were written while it ran"
 class CopiedRuns(Struct, frozen=True):
     """What gates showed in one copy, by their ids. `files`: which files the copy mixed in.
 
-    `reporting`: the files in which they report failures, whatever their names. `unseen` says why nothing ran,
-    or not all.
+    `absent`: which of them it lacks. `reporting`: the files in which they report failures, whatever their
+    names. `unseen` says why nothing ran, or not all.
     """
 
     files: tuple[str, ...] = ()
     runs: dict[str, GateRun] = {}
     reporting: tuple[str, ...] = ()
     unseen: str = ""
+    absent: tuple[str, ...] = ()
 
 
-class ScratchRuns:
-    """Runs gates in copies of one project, until a time."""
+class ScratchRuns(AsyncExitStack):
+    """Runs gates in copies of one project, until a time; at its end it gives back the slot that it took."""
 
-    def __init__(self, workspace: Workspace, at: GateContext, seconds: float, memory: GateMemory) -> None:
-        self._workspace, self._memory = workspace, memory
+    def __init__(
+        self, files: Workspace, at: GateContext, seconds: float, memory: GateMemory, slots: WorkSlots | None
+    ) -> None:
+        super().__init__()
+        self._workspace, self._memory, self._slots = files, memory, slots
         self._at, self.base = at, at.base
         self._clock = asyncio.get_running_loop().time
         self._until = self._clock() + seconds
@@ -79,7 +84,7 @@ class ScratchRuns:
             reporting: tuple[str, ...] = ()
             if version is CopyVersion.BASE:
                 reporting = await asyncio.to_thread(_all_reporting_files, ended.values(), Path(copy.project))
-            return CopiedRuns(copy.checks, ended, reporting)
+            return CopiedRuns(copy.checks, ended, reporting, absent=copy.absent)
 
     async def run_gate(
         self, run: GateRun, copy: ProjectCopy, version: CopyVersion, changed: tuple[str, ...] = ()
@@ -103,6 +108,9 @@ class ScratchRuns:
         key = await observe_circumstances(gate, place)
         if known := self._memory.recall(key, gate, place):
             return known
+        if self._slots and run.seconds > LIGHT_S:
+            waited = await self.enter_async_context(self._slots.hold(self._at.environment))
+            self._until, self._slots = self._until + waited, None
         left = self._until - self._clock()
         if left <= 0:
             return None

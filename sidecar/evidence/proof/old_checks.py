@@ -6,7 +6,8 @@ These runs make a comparison, and most stops need one or none:
     old checks, old code     when that fails, or proof is wanted: whether it failed when the work began
     new checks, new code     in a copy, when that fails: whether a copy can run the checks at all
     the new product alone    where proof is wanted and it failed: whether the product was repaired
-    new checks, old code     where proof is wanted and it passed: whether new checks fail there
+    new checks, old code     where proof is wanted and it passed, or still fails as it did: whether new checks
+                             fail there
 
 Two copies of the same files are one run, which is remembered. Where nothing but the product changed, the run
 that passed is that of the new product alone.
@@ -21,7 +22,12 @@ from msgspec.structs import replace
 
 from sidecar.evidence.gates.cache import GateMemory
 from sidecar.evidence.ports import CopyVersion, GateContext, Workspace
-from sidecar.evidence.proof.check_files import changes_dependencies, find_product_marks, may_bear_on_checks
+from sidecar.evidence.proof.check_files import (
+    changes_dependencies,
+    find_product_marks,
+    is_runner_setting,
+    may_bear_on_checks,
+)
 from sidecar.evidence.proof.copies import CopiedRuns, ScratchRuns
 from sidecar.evidence.proof.gone import checks_gone, fails_by_assertion, is_named
 from sidecar.evidence.proof.policy import rate_comparison, relevant_findings
@@ -29,6 +35,7 @@ from sidecar.evidence.proof.trials import try_gate
 from sidecar.kernel.effects import Wanted
 from sidecar.kernel.evidence import FileChange, IntegrityFinding
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, CheckComparison, CheckTrial, GateRun, Outcome
+from sidecar.platform.slots import WorkSlots
 
 TRIAL_RUNS: Final = 2
 """Runs by which a gate is tried."""
@@ -39,32 +46,40 @@ TOO_LITTLE_COVERED: Final = "overage"
 class ScratchChecks:
     """Implements `OldChecks`."""
 
-    def __init__(self, workspace: Workspace, memory: GateMemory | None = None) -> None:
-        """Copy files with this workspace."""
-        self._workspace, self._memory = workspace, memory or GateMemory()
+    def __init__(
+        self, workspace: Workspace, memory: GateMemory | None = None, slots: WorkSlots | None = None
+    ) -> None:
+        """Copy files with this workspace. Without `slots` no run waits for another."""
+        self._workspace, self._memory, self._slots = workspace, memory or GateMemory(), slots
 
     async def compare(
         self, at: GateContext, runs: Sequence[GateRun], seconds: float, wanted: Wanted = Wanted.NOTHING
     ) -> tuple[CheckComparison, ...]:
         """Compare these runs, one after the other, in `seconds` altogether."""
         local = [run for run in runs if run.gate.kind not in REMOTE_GATE_KINDS]
-        copies = ScratchRuns(self._workspace, at, seconds, self._memory)
-        return await _compare(copies, local, proof=wanted is Wanted.PROOF) if local else ()
+        async with ScratchRuns(self._workspace, at, seconds, self._memory, self._slots) as copies:
+            return await _compare(copies, local, proof=wanted is Wanted.PROOF) if local else ()
+
+    async def run_base(self, at: GateContext, runs: Sequence[GateRun], seconds: float) -> tuple[GateRun, ...]:
+        """Run these gates on the files of the baseline, one after the other, in `seconds` altogether."""
+        async with ScratchRuns(self._workspace, at, seconds, self._memory, self._slots) as copies:
+            return tuple((await copies.run(CopyVersion.BASE, runs)).runs.values())
 
     async def try_to_fail(
         self, at: GateContext, runs: Sequence[GateRun], seconds: float
     ) -> tuple[CheckTrial, ...]:
         """Try in copies whether each of these gates could fail at all, but those that took longer."""
-        copies = ScratchRuns(self._workspace, at, TRIAL_RUNS * seconds, self._memory)
-        return tuple(
-            [
-                CheckTrial(now=run, unseen=f"it takes longer than {seconds:g} s")
-                if run.seconds > seconds
-                else await try_gate(copies, run)
-                for run in runs
-                if run.gate.kind not in REMOTE_GATE_KINDS
-            ]
-        )
+        most = TRIAL_RUNS * seconds
+        async with ScratchRuns(self._workspace, at, most, self._memory, self._slots) as copies:
+            return tuple(
+                [
+                    CheckTrial(now=run, unseen=f"it takes longer than {seconds:g} s")
+                    if run.seconds > seconds
+                    else await try_gate(copies, run)
+                    for run in runs
+                    if run.gate.kind not in REMOTE_GATE_KINDS
+                ]
+            )
 
 
 async def _compare(
@@ -83,17 +98,19 @@ async def _compare(
     base = before.runs if proof else (await copies.run(CopyVersion.BASE, failing)).runs
     red = [run for run in runs if proof and _ended(base, run) is Outcome.FAILED]
     green = [run for run in runs if proof and old.files and _ended(base, run) is Outcome.PASSED]
+    late = [run for run in red if old.files and run.outcome is Outcome.FAILED]
     copied = (await copies.run(CopyVersion.NOW, failing)).runs
     product = (await copies.run(CopyVersion.PRODUCT_ALONE, red)).runs
-    fresh = (await copies.run(CopyVersion.NEW_CHECKS, green)).runs
+    fresh = (await copies.run(CopyVersion.NEW_CHECKS, [*green, *late])).runs
     seen = (
         CheckComparison(
-            now=run,
+            now=_with_noticed(run, base.get(name), fresh.get(name)) if run in late else run,
             files=old.files,
+            absent=tuple(path for path in old.absent if not is_runner_setting(path)),
             old=ended.get(name),
             base=base.get(name),
             copy=_with_names_of(copied.get(name), ended.get(name)),
-            fresh=fresh.get(name),
+            fresh=fresh.get(name) if run in green else None,
             product=_as_evidence(product.get(name)),
             unseen="" if name in ended else old.unseen,
         )
@@ -103,19 +120,22 @@ async def _compare(
     return tuple(replace(one, gone=checks_gone(one)) for one in seen)
 
 
+def _with_noticed(now: GateRun, base: GateRun | None, fresh: GateRun | None) -> GateRun:
+    """Note the tests that fail on the old code alone; none where no more of them run than did then."""
+    if base is None or fresh is None or (now.executed or 0) <= (base.executed or 0):
+        return now
+    alone = (name for name in fresh.failing if name not in (*now.failing, *base.failing))
+    return replace(now, noticed=tuple(alone))
+
+
 def _ended(runs: dict[str, GateRun], run: GateRun) -> Outcome | None:
     return runs[run.gate.id].outcome if run.gate.id in runs else None
 
 
 def _uncovered(runs: Iterable[GateRun], ended: dict[str, GateRun]) -> list[GateRun]:
     """Return those whose old checks fail by nothing but too little coverage: added tests count for it."""
-    return [
-        run
-        for run in runs
-        if (one := ended.get(run.gate.id))
-        and one.failing
-        and all(TOO_LITTLE_COVERED in name for name in one.failing)
-    ]
+    failed = ((run, ended[run.gate.id].failing) for run in runs if run.gate.id in ended)
+    return [run for run, names in failed if names and all(TOO_LITTLE_COVERED in name for name in names)]
 
 
 def _with_names_of(run: GateRun | None, old: GateRun | None) -> GateRun | None:

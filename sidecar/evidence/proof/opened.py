@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
+from sidecar.kernel.evidence import CheckChange, IntegrityFinding
 from sidecar.kernel.gate import GateRun, Kind, Outcome
 from sidecar.platform.data import load_data
 
@@ -66,6 +66,5 @@ def rate_opened(code: Sequence[str], runs: Sequence[GateRun]) -> tuple[Integrity
         path for path in find_unopened(code, runs) if not any(covers_ecosystem(run, path) for run in passed)
     ]
     return tuple(
-        IntegrityFinding(change=CheckChange.LOOKED_ELSEWHERE, weight=FindingSeverity.SHOWN, file=path)
-        for path in unseen[:SHOWN_FILES]
+        IntegrityFinding(change=CheckChange.LOOKED_ELSEWHERE, file=path) for path in unseen[:SHOWN_FILES]
     )

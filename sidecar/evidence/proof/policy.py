@@ -80,7 +80,6 @@ def rate_changed_gates(gates: Iterable[Gate]) -> tuple[IntegrityFinding, ...]:
     return tuple(
         IntegrityFinding(
             change=CheckChange.GATE_CHANGED,
-            weight=FindingSeverity.SHOWN,
             file=f"`{gate.command}`",
             before=gate.why[:TEXT_LENGTH],
             after=gate.behind[:TEXT_LENGTH],
@@ -102,9 +101,9 @@ def rate_comparison(
         return (_unknown(seen, f"{line} could not be run with them as they were: {seen.unseen}"),)
     if old.outcome is Outcome.PASSED:
         return (_dropped(seen, old),) if _fewer_ran(seen.now, old) else ()
-    if base is not None and _was_no_check(old, base):
+    if _came_with_work(seen) or (base is not None and _was_no_check(old, base)):
         return ()
-    if why := _why_not_comparable(old, base, copy):
+    if why := _why_not_comparable(seen.now, old, base, copy):
         return (_unknown(seen, f"{line} {why}"),)
     found = (*_rate_gone(seen, asked), *_rate_failures(seen, old, base or old))
     if upgraded or asks_for_change_of_checks(asked):  # the user's wish may be just this: the judge weighs it
@@ -133,12 +132,7 @@ def rate_trial(trial: CheckTrial) -> tuple[IntegrityFinding, ...]:
         (trial.falsified, f"with the expectation at {trial.expectation} turned wrong"),
     )
     copied = (
-        IntegrityFinding(
-            change=CheckChange.ANSWERS_COPIED,
-            weight=FindingSeverity.SHOWN,
-            file=file,
-            after=", ".join(numbers),
-        )
+        IntegrityFinding(change=CheckChange.ANSWERS_COPIED, file=file, after=", ".join(numbers))
         for file, numbers in trial.answers.items()
     )
     vain = (
@@ -160,14 +154,17 @@ def rate_new_checks(comparisons: Iterable[CheckComparison]) -> tuple[IntegrityFi
     if not seen or any(one.fresh is None or one.fresh.outcome is not Outcome.PASSED for one in seen):
         return ()
     return tuple(
-        IntegrityFinding(
-            change=CheckChange.NEW_CHECKS_SHOW_NOTHING,
-            weight=FindingSeverity.SHOWN,
-            file=", ".join(one.files[:3]),
-        )
+        IntegrityFinding(change=CheckChange.NEW_CHECKS_SHOW_NOTHING, file=", ".join(one.files[:3]))
         for one in seen
         if one.base is not None and one.fresh is not None and _fewer_ran(one.base, one.fresh)
     )
+
+
+def _came_with_work(seen: CheckComparison) -> bool:
+    """Whether the changed files that a gate's command names, as files or modules, were not there before."""
+    words = {word.removeprefix("./") for word in re.split(r"[\s'\"]+|::", seen.now.gate.command)}
+    named = {path for path in seen.files if words & {path, path.removesuffix(".py").replace("/", ".")}}
+    return bool(named) and named <= {*seen.absent}
 
 
 def _was_no_check(old: GateRun, base: GateRun) -> bool:
@@ -175,7 +172,7 @@ def _was_no_check(old: GateRun, base: GateRun) -> bool:
     return (old.idle or base.idle) and not old.executed and not base.executed
 
 
-def _why_not_comparable(old: GateRun, base: GateRun | None, copy: GateRun | None) -> str:
+def _why_not_comparable(now: GateRun, old: GateRun, base: GateRun | None, copy: GateRun | None) -> str:
     """Say why a failure of the old checks says nothing; "" where it does."""
     # Where the old checks ran on the old code, the new one lacks what they need (a moved module).
     ran_before = base is not None and base.outcome in (Outcome.PASSED, Outcome.FAILED)
@@ -185,12 +182,14 @@ def _why_not_comparable(old: GateRun, base: GateRun | None, copy: GateRun | None
         return "fails with them as they were; there was no time to find out why"
     if base.outcome is Outcome.COULD_NOT_RUN:
         return f"could not run on the files as they were: {base.reason}"
-    return "" if copy.outcome is Outcome.PASSED else "does not pass in a copy without files that git ignores"
+    same = copy.outcome is Outcome.PASSED or (copy.failing and {*copy.failing} <= {*now.failing})
+    return "" if same else "does not pass in a copy without files that git ignores"
 
 
 def _rate_failures(seen: CheckComparison, old: GateRun, base: GateRun) -> Iterator[IntegrityFinding]:
     """Rate old checks that fail on the new code: by test where the runner names them, else as a whole."""
-    for name in (old.failing or (f"`{old.gate.command}`",))[:NAMED_TESTS]:
+    names = [name for name in old.failing or (f"`{old.gate.command}`",) if name not in seen.now.failing]
+    for name in names[:NAMED_TESTS]:
         failed_before = _message(base, name) in (_message(old, name), UNLOADABLE)
         compared = not language_family(name)  # else a file of tests that could not be loaded, then and now
         yield IntegrityFinding(
@@ -220,7 +219,6 @@ def _message(run: GateRun, name: str) -> str:
 def _dropped(seen: CheckComparison, old: GateRun) -> IntegrityFinding:
     return IntegrityFinding(
         change=CheckChange.CHECKS_DROPPED,
-        weight=FindingSeverity.SHOWN,
         file=seen.files[0] if seen.files else "",
         before=f"{old.executed} tests ran",
         after=f"{seen.now.executed} run",
@@ -229,10 +227,7 @@ def _dropped(seen: CheckComparison, old: GateRun) -> IntegrityFinding:
 
 def _unknown(seen: CheckComparison, why: str) -> IntegrityFinding:
     return IntegrityFinding(
-        change=CheckChange.NOT_COMPARED,
-        weight=FindingSeverity.SHOWN,
-        file=", ".join(seen.files[:3]),
-        after=why[:TEXT_LENGTH],
+        change=CheckChange.NOT_COMPARED, file=", ".join(seen.files[:3]), after=why[:TEXT_LENGTH]
     )
 
 
@@ -269,6 +264,18 @@ def grave_findings(
     return tuple(
         one for one in found if one.weight is FindingSeverity.GRAVE and finding_digest(one) not in asked
     )
+
+
+CHANGED_CHECKS: Final = frozenset(
+    (CheckChange.EXPECTATION_CHANGED, CheckChange.CHECKS_DROPPED, CheckChange.CHECK_GONE)
+)
+"""What may be done to checks only where somebody asked for it."""
+
+
+def standing_findings(found: Iterable[IntegrityFinding], asked: str) -> tuple[IntegrityFinding, ...]:
+    """Return those by which work is not complete where no judge weighs them. `asked`: what is to be done."""
+    counted = frozenset() if asks_for_change_of_checks(asked) else CHANGED_CHECKS
+    return tuple(one for one in found if one.weight is FindingSeverity.GRAVE or one.change in counted)
 
 
 def finding_digest(finding: IntegrityFinding) -> str:

@@ -8,7 +8,6 @@ kind than before, or lesser ones, was weakened. A script that came, went or was 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -22,6 +21,7 @@ from sidecar.evidence.proof.check_files import hides_failure, is_ci_setting
 from sidecar.kernel.evidence import CheckChange, FileChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CommandRun, FailureHandling
+from sidecar.platform.formats import parse_json_table, script_texts
 from sidecar.platform.shell.commands import command_basename, known_commands
 from sidecar.platform.shell.line import LINE_LIMIT, parse_simple_commands
 
@@ -111,7 +111,7 @@ def _read_units(path: str, text: str) -> dict[str, list[_Check]]:
 def _list_commands(path: str, text: str) -> Iterator[tuple[str, str, bool]]:
     """Yield unit, command, and whether whatever runs it ignores its failure."""
     if SCRIPTS.search(path):
-        for name, command in _scripts_of(text).items():
+        for name, command in script_texts(parse_json_table(text)).items():
             yield name, command, False
     elif MAKEFILE.search(path):
         yield from _recipe_lines(text)
@@ -120,14 +120,6 @@ def _list_commands(path: str, text: str) -> Iterator[tuple[str, str, bool]]:
             yield "", command, hidden
     elif SHELL.search(path):
         yield path.rpartition("/")[2].partition(".")[0], text, False
-
-
-def _scripts_of(text: str) -> dict[str, str]:
-    try:
-        scripts = json.loads(text)["scripts"]
-        return {name: line for name, line in scripts.items() if isinstance(line, str)}
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return {}
 
 
 def _recipe_lines(text: str) -> Iterator[tuple[str, str, bool]]:

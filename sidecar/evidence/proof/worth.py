@@ -3,12 +3,14 @@
 turned green   it failed when the goal was set, and with nothing but today's product files it passes: the
 product was repaired, whatever happened to the checks
 noticed        today's checks fail on the old code, or the same check failed at an earlier stop of the goal
+in part        the check fails as it did when the goal was set, and tests of it that pass fail on the old code
 named          the user typed it with --check, or the goal says nothing but that it passes
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from msgspec import Struct
 
@@ -18,13 +20,20 @@ from sidecar.kernel.gate import CheckComparison, GateRun, Outcome
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.text import counted
 
+NAMED: Final = 3
+"""Tests that a line of proof names."""
+
 
 class WorthOfPasses(Struct, frozen=True, kw_only=True):
-    """The gates that passed on this tree, by what that shows. `green`: all that bear on the goal passed."""
+    """The gates that passed on this tree, by what that shows. `green`: all that bear on the goal passed.
+
+    `in_part`: what is to be said of a gate of which only new tests show something.
+    """
 
     turned_green: tuple[GateRun, ...] = ()
     noticed: tuple[GateRun, ...] = ()
     named: tuple[GateRun, ...] = ()
+    in_part: tuple[str, ...] = ()
     green: bool = False
 
     @property
@@ -39,7 +48,7 @@ class WorthOfPasses(Struct, frozen=True, kw_only=True):
             )
             for run in runs
         }
-        return tuple(said.values())
+        return (*said.values(), *self.in_part)
 
 
 def weigh_passes(
@@ -54,16 +63,18 @@ def weigh_passes(
     bearing = [run for run in runs if bears_on_goal(run)]
     passed = tuple(run for run in bearing if is_proven_pass(run, state.tree))
     seen = {one.now.gate.id: one for one in comparisons}
+    typed = ("check:", "named-tests")
     return WorthOfPasses(
         turned_green=tuple(run for run in passed if _turned_green(run, seen.get(run.gate.id), goal, state)),
         noticed=tuple(run for run in passed if _was_noticed(run, seen.get(run.gate.id), goal)),
-        named=tuple(run for run in passed if run.gate.required and (alone or _is_named_by_user(run))),
+        named=tuple(run for run in passed if run.gate.required and (alone or run.gate.id.startswith(typed))),
+        in_part=tuple(
+            f"{run.gate.named}: {', '.join(run.noticed[:NAMED])} would have failed without the work"
+            for run in bearing
+            if run.noticed and run.tree == state.tree and not (run.flaky or run.moved)
+        ),
         green=bool(passed) and len(passed) == len(bearing),
     )
-
-
-def _is_named_by_user(run: GateRun) -> bool:
-    return run.gate.id.startswith(("check:", "named-tests"))
 
 
 def _turned_green(run: GateRun, seen: CheckComparison | None, goal: Goal, state: ProjectState) -> bool:

@@ -29,10 +29,8 @@ def report_diagnostics(faults: Sequence[ReportedFailure], written: GateOutput, r
     """Build a report of these faults whose text lists them after the `rest` of the output."""
     lines = (fault.said or fault.name for fault in faults[:SHOWN_LIMIT])
     text = "\n".join(line.replace(f"{written.folder}/", "") for line in lines)
-    return replace(
-        build_report(number_equal_failures(faults), written.folder),
-        text="\n".join(filter(None, (rest.strip("\n"), text))),
-    )
+    report = build_report(number_equal_failures(faults), written.folder)
+    return replace(report, text="\n".join(filter(None, (rest.strip("\n"), text))))
 
 
 class _EslintMessage(Struct, frozen=True, rename="camel"):
@@ -54,15 +52,9 @@ def read_eslint_report(written: GateOutput) -> RunReport | None:
         return None
     both = [(file.file_path, one) for file in files for one in file.messages]
     worst = max((one.severity for _, one in both), default=0)
-    report = report_diagnostics(
-        [
-            diagnostic_failure(path, one.line, one.rule_id, one.message)
-            for path, one in both
-            if one.severity == worst
-        ],
-        written,
-        written.text,
-    )
+    shown = ((path, one) for path, one in both if one.severity == worst)
+    faults = [diagnostic_failure(path, one.line, one.rule_id, one.message) for path, one in shown]
+    report = report_diagnostics(faults, written, written.text)
     return replace(report, warnings=sum(one.severity < worst for _, one in both))
 
 
@@ -88,20 +80,12 @@ def read_mypy_report(written: GateOutput) -> RunReport | None:
     return report_diagnostics(faults, written, "\n".join(rest)) if known else None
 
 
-class _PyrightPosition(Struct, frozen=True):
-    line: int | None = None
-
-
-class _PyrightRange(Struct, frozen=True):
-    start: _PyrightPosition = _PyrightPosition()
-
-
 class _PyrightDiagnostic(Struct, frozen=True):
     message: str
     severity: str = "error"
     file: str = ""
     rule: str | None = None
-    range: _PyrightRange | None = None
+    range: dict[str, dict[str, int]] | None = None
 
 
 class _Pyright(Struct, frozen=True, rename="camel"):
@@ -115,18 +99,15 @@ def read_pyright_report(written: GateOutput) -> RunReport | None:
     found = decode_json_report(written.text[begin : end + 1], _Pyright) if begin >= 0 else None
     if found is None:
         return None
-    report = report_diagnostics(
-        list(_pyright_failures(found.general_diagnostics)),
-        written,
-        written.text[:begin] + written.text[end + 1 :],
-    )
+    rest = written.text[:begin] + written.text[end + 1 :]
+    report = report_diagnostics(list(_pyright_failures(found.general_diagnostics)), written, rest)
     return replace(report, warnings=sum(one.severity == "warning" for one in found.general_diagnostics))
 
 
 def _pyright_failures(found: Iterable[_PyrightDiagnostic]) -> Iterable[ReportedFailure]:
     for one in found:
         if one.severity == "error":
-            start = one.range.start.line if one.range else None
+            start = (one.range or {}).get("start", {}).get("line")
             yield diagnostic_failure(one.file, None if start is None else start + 1, one.rule, one.message)
 
 
@@ -141,14 +122,9 @@ class _BanditResult(Struct, frozen=True):
     line_number: int | None = None
 
 
-class _BanditError(Struct, frozen=True):
-    filename: str = ""
-    reason: str = ""
-
-
 class _Bandit(Struct, frozen=True):
     results: tuple[_BanditResult, ...]
-    errors: tuple[_BanditError, ...] = ()
+    errors: tuple[dict[str, object], ...] = ()
 
 
 def read_bandit_report(written: GateOutput) -> RunReport | None:
@@ -156,15 +132,12 @@ def read_bandit_report(written: GateOutput) -> RunReport | None:
     bandit = decode_json_report(read_report_bytes(written.report()), _Bandit)
     if bandit is None:
         return None
-    found = [
-        diagnostic_failure(one.filename.removeprefix("./"), one.line_number, one.test_id, one.issue_text)
-        for one in bandit.results
-    ]
-    found = [
-        ReportedFailure(fault.name, f"{fault.said} (severity: {one.issue_severity.lower()})")
-        for fault, one in zip(found, bandit.results, strict=True)
-    ]
-    unread = "\n".join(f"{one.filename}: {one.reason}" for one in bandit.errors[:20])
+    found = list[ReportedFailure]()
+    for one in bandit.results:
+        name = one.filename.removeprefix("./")
+        fault = diagnostic_failure(name, one.line_number, one.test_id, one.issue_text)
+        found.append(replace(fault, said=f"{fault.said} (severity: {one.issue_severity.lower()})"))
+    unread = "\n".join(f"{one.get('filename')}: {one.get('reason')}" for one in bandit.errors[:20])
     return report_diagnostics(found, written, f"{written.text}\n{unread}")
 
 
@@ -177,7 +150,6 @@ class _AuditPackage(Struct, frozen=True):
     name: str
     version: str = ""
     vulns: tuple[_AuditFinding, ...] | None = None
-    skip_reason: str = ""
 
 
 class _Audit(Struct, frozen=True):
@@ -197,6 +169,5 @@ def read_pip_audit_report(written: GateOutput) -> RunReport | None:
 
 def _vulnerability_failure(package: _AuditPackage, one: _AuditFinding) -> ReportedFailure:
     repaired = f", repaired in {', '.join(one.fix_versions[:3])}" if one.fix_versions else ""
-    return ReportedFailure(
-        f"{package.name}: {one.id}", f"{package.name} {package.version}: {one.id}{repaired}"
-    )
+    said = f"{package.name} {package.version}: {one.id}{repaired}"
+    return ReportedFailure(f"{package.name}: {one.id}", said)

@@ -15,12 +15,13 @@ from msgspec import Struct
 
 from sidecar.evidence.reports.report import (
     GateOutput,
-    decode_json_report,
     is_fresh_file,
     iterate_xml_elements,
     read_report_bytes,
 )
+from sidecar.kernel.loop import Severities
 from sidecar.platform.data import load_data
+from sidecar.platform.formats import parse_json_table, table_at
 
 PERCENT_NUMBER: Final = r"(?P<percent>\d{1,3}(?:\.\d{1,9})?) ?%"
 TOTAL_LINES: Final = tuple(
@@ -68,32 +69,11 @@ def _coverage_from_text(text: str) -> float | None:
     return None
 
 
-class _CoveragePyTotals(Struct, frozen=True):
-    percent_covered: float
-
-
-class _IstanbulShare(Struct, frozen=True):
-    pct: float
-
-
-class _IstanbulTotal(Struct, frozen=True):
-    lines: _IstanbulShare
-
-
-class _CoverageJson(Struct, frozen=True):
-    """A coverage report: coverage.py has `totals`, istanbul `total`."""
-
-    totals: _CoveragePyTotals | None = None
-    total: _IstanbulTotal | None = None
-
-
 def _json_coverage(raw: bytes) -> float | None:
-    found = decode_json_report(raw, _CoverageJson)
-    if found is None:
-        return None
-    if found.totals:
-        return found.totals.percent_covered
-    return found.total.lines.pct if found.total else None
+    """Read a coverage report: coverage.py has `totals`, istanbul `total`."""
+    found = parse_json_table(raw.decode("utf-8", "replace"))
+    percent = table_at(found, "totals").get("percent_covered", table_at(found, "total", "lines").get("pct"))
+    return float(percent) if isinstance(percent, int | float) else None
 
 
 def _cobertura_coverage(raw: bytes) -> float | None:
@@ -107,15 +87,6 @@ UNREQUESTED_FILES: Final = ("coverage.json", "coverage/coverage-summary.json", "
 
 
 # --- findings by severity: data/severities.toml -------------------------------------------------------------
-
-
-class Severities(Struct, frozen=True, kw_only=True):
-    """Numbers of findings by severity, 0 where the output tells none."""
-
-    critical: int = 0
-    high: int = 0
-    medium: int = 0
-    low: int = 0
 
 
 class _Patterns(Struct, frozen=True, forbid_unknown_fields=True):

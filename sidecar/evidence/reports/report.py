@@ -10,14 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Final, TypeVar
-from xml.etree import ElementTree as ET
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from msgspec import Struct
 
 from sidecar.kernel.decoding import read_json
 from sidecar.platform.environments import tool_folders
 from sidecar.platform.files import UnusableFileError, read_whole
+
+if TYPE_CHECKING:
+    from xml.etree import ElementTree as ET
 
 T = TypeVar("T")
 
@@ -204,6 +206,8 @@ def iterate_xml_elements(raw: bytes) -> Iterator[ET.Element]:
     A document that declares entities is refused, as a few of them can exhaust the memory. So is one in an
     encoding in which the declarations could not be recognized.
     """
+    from xml.etree import ElementTree as ET  # noqa: PLC0415 - a stop without such a report does without
+
     if b"<!ENTITY" in raw or b"\0" in raw[:4]:
         raise ValueError("a report with entities, or in UTF-16")
     suites: list[str] = []

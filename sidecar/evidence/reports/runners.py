@@ -48,9 +48,8 @@ def read_junit_report(written: GateOutput) -> RunReport | None:
 
 def read_pytest_report(written: GateOutput) -> RunReport | None:
     """Read a report of pytest in the xunit1 format."""
-    return combine_junit_reports(
-        (written.report(),), written.folder, partial(_pytest_node_id, written.folder)
-    )
+    name = partial(_pytest_node_id, written.folder)
+    return combine_junit_reports((written.report(),), written.folder, name)
 
 
 def combine_junit_reports(

@@ -107,15 +107,8 @@ FILE_LINE: Final = re.compile(r"^\S+\.\w{1,10}$")
 def strip_terminal_codes(output: bytes) -> str:
     """Decode output, and remove terminal codes and overwritten progress."""
     text = TERMINAL_CODES.sub("", output.decode("utf-8", "replace")).replace("\r\n", "\n")
-    return "\n".join(map(_line_as_shown, text.split("\n"))) if "\r" in text else text
-
-
-def _line_as_shown(line: str) -> str:
-    """Return what a terminal would finally show: a carriage return overwrites the line, as in progress bars.
-
-    A regular expression would take minutes for a line of 256 KiB.
-    """
-    return line[line.rfind("\r", 0, -1) + 1 :]
+    # A regular expression would take minutes for a line of 256 KiB.
+    return "\n".join(line[line.rfind("\r", 0, -1) + 1 :] for line in text.split("\n"))
 
 
 def read_text_report(text: str, folder: Path) -> RunReport:
@@ -124,9 +117,8 @@ def read_text_report(text: str, folder: Path) -> RunReport:
     executed, skipped = _count_tests(lines)
     tests = _explained_once(_failed_tests(lines))
     tests = [test for test in tests if test.name.startswith("rspec ")] or tests  # others may be pending
-    return build_report(
-        tests or number_equal_failures(_other_failures(lines)), folder, executed=executed, skipped=skipped
-    )
+    faults = tests or number_equal_failures(_other_failures(lines))
+    return build_report(faults, folder, executed=executed, skipped=skipped)
 
 
 def _bounded_lines(lines: list[str]) -> list[str]:
@@ -172,10 +164,8 @@ def _pair_counts(line: str) -> tuple[int, int, bool] | None:
 def _total_counts(line: str) -> tuple[int, int, bool] | None:
     for found in filter(None, (pattern.match(line) for pattern in TOTAL_SUMMARIES)):
         said = found.groupdict()
-        ran, left = (
-            int(said.get("ran") or 0) + int(said.get("more") or 0),
-            _skipped_count(said.get("less") or ""),
-        )
+        ran = int(said.get("ran") or 0) + int(said.get("more") or 0)
+        left = _skipped_count(said.get("less") or "")
         return ran - left, left + _skipped_count(said.get("beside") or ""), "ran" in said
     return None
 
@@ -251,9 +241,9 @@ def _other_failures(lines: Sequence[str]) -> Iterator[ReportedFailure]:
             continue
         arrow = ARROW_PLACE.match(following) if ARROW_MESSAGE.match(line) else None
         if arrow:
+            place, what = arrow["file"], line.strip()
             yield ReportedFailure(
-                f"{arrow['file']}: {without_line_numbers(line.strip())}",
-                f"{arrow['file']}:{arrow['line']}: {line.strip()}",
+                f"{place}: {without_line_numbers(what)}", f"{place}:{arrow['line']}: {what}"
             )
         elif file and (row := STYLISH_ERROR.match(line)):
             yield ReportedFailure(f"{file}: {row['what']}", f"{file}:{row['line']}: {row['what']}")

@@ -6,34 +6,28 @@ another command, and nothing may be added. Also finds messages that a check neve
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import shlex
 from collections.abc import Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.evidence.commands.kinds import command
 from sidecar.evidence.reports import diagnostics, runners
-from sidecar.evidence.reports.report import GateOutput, ReportReader, RunReport
+from sidecar.evidence.reports.report import GateOutput, ReportReader, RunReport, read_report_bytes
+from sidecar.kernel.turn import CommandRun
 from sidecar.platform.data import load_data
+from sidecar.platform.formats import parse_json_table, script_texts
+from sidecar.platform.shell.commands import command_basename
+from sidecar.platform.shell.words import command_word_nodes, full_word_text, parse_shell_line
 from sidecar.platform.tools import ReportRequest, Tool, find_tool, is_package_manager, known_tools
 
-COMMAND_LINE_LIMIT: Final = 4_000
-"""Maximum length in characters of a line that is parsed."""
 COMPOUND_SYNTAX: Final = re.compile(r"[\n`#]|\$\(")
 """Syntax, besides the operators, that makes a line more than one simple command."""
-SHELL_OPERATORS: Final = frozenset("();<>|&")
-SHELL_WORD: Final = re.compile(r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+""")
-ASSIGNMENT: Final = re.compile(r"\w+=")
-MODULE_RUNNER: Final = re.compile(r"python[\d.]*|coverage")
-"""Programs that take a module to run after `-m`, including `coverage run -m`."""
-HARMLESS_WORD: Final = re.compile(
-    r"--(?:all-extras|frozen|isolated|locked|no|no-install|no-sync|offline|quiet|yes)?|-[qy]"
-)
-"""Words between a starter and the program that do not matter here."""
 
 
 class ToolCommand(Struct, frozen=True):
@@ -42,12 +36,12 @@ class ToolCommand(Struct, frozen=True):
     text: str
     words: tuple[str, ...]
     ends: tuple[int, ...]
-    program: int = 0
+    program: int
 
     @property
     def name(self) -> str:
         """The tool's name: the last part of a path, or the module of a `python -m`."""
-        return PurePath(self.words[self.program]).name
+        return command(CommandRun(argv=self.words[self.program :], text=self.text))[0]
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -60,62 +54,23 @@ class ToolCommand(Struct, frozen=True):
 
 
 def parse_tool_command(line: str) -> ToolCommand | None:
-    """Parse a line; None if it is more than one simple command or starts no program."""
-    words = _split_command(line)
-    spans = [found.span() for found in SHELL_WORD.finditer(line)] if words else []
-    if not words or len(spans) != len(words):
+    """Parse a line; None if it is more than one simple command, or starts no program here."""
+    root = parse_shell_line(line)
+    if root.has_error or COMPOUND_SYNTAX.search(line) or [node.type for node in root.children] != ["command"]:
         return None
-    program = _program_index(words)
-    if program is None:
+    nodes, raw = command_word_nodes(root.children[0]), line.encode("utf-8", "surrogatepass")
+    words = tuple(map(full_word_text, nodes))
+    started = command(CommandRun(argv=words, text=line))
+    before = words[: len(words) - len(started)]
+    if not started or not known_tools().elsewhere.isdisjoint(map(command_basename, before)):
         return None
-    return ToolCommand(line, tuple(words), tuple(end for _, end in spans), program)
-
-
-def _split_command(line: str) -> list[str]:
-    """Split one simple command into words; empty if the line is more than that."""
-    if len(line) > COMMAND_LINE_LIMIT or COMPOUND_SYNTAX.search(line):
-        return []
-    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
-    lexer.commenters = ""
-    lexer.whitespace_split = True
-    try:
-        words = list(lexer)
-    except ValueError:
-        return []
-    return [] if any(word and set(word) <= SHELL_OPERATORS for word in words) else words
-
-
-def _program_index(words: list[str]) -> int | None:
-    """Return the index of the tool's name, after assignments and the programs that only start the tool."""
-    at = 0
-    while at < len(words):
-        if ASSIGNMENT.match(words[at]):
-            at += 1
-            continue
-        name = PurePath(words[at]).name
-        if MODULE_RUNNER.fullmatch(name):
-            return words.index("-m", at) + 1 if "-m" in words[at:-1] else at
-        started = _starter_length((name, *words[at + 1 : at + 2]))
-        if not started:
-            return at
-        at += started
-        while at < len(words) and HARMLESS_WORD.fullmatch(words[at]):
-            at += 1
-    return None
-
-
-def _starter_length(words: tuple[str, ...]) -> int:
-    """Return how many words start the program whose name follows; 0 if it is the first one."""
-    wrappers = known_tools().wrappers
-    starters = (length for length in (1, 2) if (found := wrappers.get(words[:length])) and found.passes_flags)
-    return 1 if words[:1] == ("php",) else next(starters, 0)
+    ends = tuple(len(raw[: node.end_byte].decode("utf-8", "surrogatepass")) for node in nodes)
+    return ToolCommand(line, words, ends, len(before))
 
 
 # --- package.json scripts, as run by `npm test` and the like ------------------------------------------------
 
 
-PACKAGE_LIMIT: Final = 1 << 20
-"""Bytes that are read of a package.json."""
 TEST_ALIASES: Final = {"t": "test", "tst": "test"}
 """Other names of `test` in npm and pnpm."""
 
@@ -126,13 +81,6 @@ class PackageScript(Struct, frozen=True):
     text: str
     more: tuple[str, ...] = ()
     before_flags: str = ""
-
-
-class _Package(Struct, frozen=True):
-    scripts: dict[str, object] = {}
-
-
-_PACKAGE: Final = msgspec.json.Decoder(_Package)
 
 
 def find_package_script(call: ToolCommand, folder: Path) -> PackageScript | None:
@@ -148,10 +96,10 @@ def find_package_script(call: ToolCommand, folder: Path) -> PackageScript | None
     name, more = words[0], tuple(words[1:])
     if not explicit and (call.name == "bun" or (call.name == "npm" and name not in ("test", *TEST_ALIASES))):
         return None
-    text = _read_package_scripts(folder).get(TEST_ALIASES.get(name, name) if not explicit else name)
-    if not isinstance(text, str) or not text.strip():
-        return None
-    return _script_with_arguments(call.name, text, more)
+    manifest = (read_report_bytes(folder / "package.json") or b"").decode("utf-8", "replace")
+    scripts = script_texts(parse_json_table(manifest))
+    text = scripts.get(name if explicit else TEST_ALIASES.get(name, name))
+    return _script_with_arguments(call.name, text, more) if text else None
 
 
 def _script_with_arguments(manager: str, text: str, more: tuple[str, ...]) -> PackageScript | None:
@@ -161,14 +109,6 @@ def _script_with_arguments(manager: str, text: str, more: tuple[str, ...]) -> Pa
     if "--" in more:
         return PackageScript(text, more[more.index("--") + 1 :])
     return None if any(word.startswith("-") for word in more) else PackageScript(text, more, " --")
-
-
-def _read_package_scripts(folder: Path) -> dict[str, object]:
-    try:
-        with (folder / "package.json").open("rb") as file:
-            return _PACKAGE.decode(file.read(PACKAGE_LIMIT)).scripts
-    except (OSError, msgspec.DecodeError, RecursionError, ValueError):
-        return {}
 
 
 # --- messages that a check never started: data/start_failures.toml ------------------------------------------
@@ -290,11 +230,9 @@ def _add_script_flags(line: str, script: PackageScript, scratch: Path) -> Report
 
 
 def _forbids_flags(request: ReportRequest, words: Sequence[str]) -> bool:
-    return any(_matches_word(word, name) for word in words for name in request.unless)
-
-
-def _matches_word(word: str, name: str) -> bool:
-    return word.startswith(name[:-1]) if name.endswith("*") else word == name or word.startswith(f"{name}=")
+    """Whether a word is one of these, alone or with a value."""
+    names = {*words, *(word.partition("=")[0] for word in words)}
+    return any(fnmatch.filter(names, name) for name in request.unless)
 
 
 def _report_flags(request: ReportRequest, words: Sequence[str], scratch: Path) -> str:

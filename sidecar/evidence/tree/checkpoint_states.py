@@ -155,15 +155,11 @@ async def _tree_entries(git: Git, tree: str) -> Entries:
 
 
 def _read_modes(top: Path, entries: Entries) -> tuple[int, ...]:
-    return tuple(_read_mode(f"{top}/{path}", mode) for path, (mode, _) in entries.items())
-
-
-def _read_mode(place: str, git_mode: str) -> int:
-    if git_mode == LINK_MODE:
-        return 0
-    with suppress(OSError):
-        return os.lstat(place).st_mode & 0o777
-    return int(git_mode[3:], 8)
+    modes = {path: 0 if mode == LINK_MODE else int(mode[3:], 8) for path, (mode, _) in entries.items()}
+    for path in filter(modes.get, modes):
+        with suppress(OSError):
+            modes[path] = os.lstat(f"{top}/{path}").st_mode & 0o777
+    return tuple(modes.values())
 
 
 def _file_versions(place: CheckpointPlace, entries: Entries, record: CheckpointRecord) -> dict[str, str]:

@@ -23,10 +23,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import defaultdict
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import msgspec
 
@@ -45,6 +45,7 @@ from sidecar.evidence.tree.shadow_repository import ShadowRepositories, ShadowRe
 from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree
 from sidecar.kernel.evidence import ProjectChanges
 from sidecar.platform.apply import ApplyError, ChangeApplier
+from sidecar.platform.concurrency import run_to_its_end
 from sidecar.platform.files import ensure_folder, hold_lock
 from sidecar.platform.git import UnseenError
 
@@ -55,8 +56,6 @@ CHECKPOINT_BYTES: Final = 1 << 30
 NAMED_CONFLICTS: Final = 5
 EXPECTED_ERRORS: Final = (ApplyError, UnseenError, OSError, ValueError)
 """Errors that the environment can cause. Anything else is a bug."""
-
-T = TypeVar("T")
 
 
 class GitCheckpoints:
@@ -98,7 +97,7 @@ class GitCheckpoints:
             saved = await self._keep(place, present, spare=checkpoint)
             with self._applier.staging(ground.project) as staging:
                 await write_versions(place, plan.steps, staging.new)
-                await _to_its_end(asyncio.to_thread(staging.swap, plan.steps))
+                await run_to_its_end(asyncio.to_thread(staging.swap, plan.steps))  # which uses a folder
             return RestoredTree(
                 present=saved,
                 written=tuple(step.path for step in plan.steps if step.after),
@@ -193,13 +192,3 @@ class GitCheckpoints:
 
 def _id_of(name: str) -> str:
     return name.rpartition("/")[2]
-
-
-async def _to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """Wait for work in a thread, also when cancelled: a folder that it uses must not go meanwhile."""
-    task = asyncio.ensure_future(work)
-    try:
-        return await asyncio.shield(task)
-    finally:
-        if not task.done():
-            await asyncio.wait([task])

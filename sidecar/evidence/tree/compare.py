@@ -49,7 +49,12 @@ class _FileVersion(Struct, frozen=True):
     path: bytes
     name: str = ""
     content: FileContent = FileContent()
-    link: bool = False
+    mode: str = ""
+
+    @property
+    def whole(self) -> str:
+        """Mode and name, where both are git's."""
+        return f"{self.mode} {self.name}" if self.mode else ""
 
 
 class _Change(Struct, frozen=True):
@@ -98,33 +103,27 @@ async def _pair_moved_files(git: Git, known: Git, before: str, after: str) -> li
     news = {change.path: change for change in changes if change.before is None}
     if not olds or not news:
         return changes
-    for old, new in _parse_moves(split_at_nul(await _raw_moves(known, before, after))):
+    # Git fails where an object that it would compare is gone.
+    said = await known.ask(*DIFF_COMMAND, "--find-renames", "-l1000", "--diff-filter=R", before, after)
+    moves = split_at_nul(said.output) if said.exit_code == 0 else []
+    for old, new in zip(map(encode_path, moves[1::3]), map(encode_path, moves[2::3]), strict=True):
         if old in olds and new in news:
             changes.append(_Change(olds.pop(old).before, news.pop(new).after))
     paired = [change for change in changes if change.before and change.after]
     return [*paired, *olds.values(), *news.values()]
 
 
-async def _raw_moves(known: Git, before: str, after: str) -> bytes:
-    """Return git's raw list of moves; empty where an object that it would compare is gone."""
-    finished = await known.ask(*DIFF_COMMAND, "--find-renames", "-l1000", "--diff-filter=R", before, after)
-    return finished.output if finished.exit_code == 0 else b""
-
-
 def _parse_changes(said: list[str]) -> list[_Change]:
     """Parse pairs of ":<mode> <mode> <name> <name> <status>" and path."""
     found = []
     for about, path in zip(said[::2], said[1::2], strict=True):
-        _, mode, old, new, _ = about.split(" ")
+        modes, names = about.removeprefix(":").split(" ")[:2], about.split(" ")[2:4]
         was, now = (
-            None if name == NO_OBJECT else _FileVersion(encode_path(path), name) for name in (old, new)
+            None if name == NO_OBJECT else _FileVersion(encode_path(path), name, mode=mode)
+            for mode, name in zip(modes, names, strict=True)
         )
-        found.append(_Change(was, replace(now, link=mode == LINK_MODE) if now else None))
+        found.append(_Change(was, now))
     return found
-
-
-def _parse_moves(said: list[str]) -> list[tuple[bytes, bytes]]:
-    return [(encode_path(old), encode_path(new)) for old, new in zip(said[1::3], said[2::3], strict=True)]
 
 
 # --- Files that are in no tree ------------------------------------------------------------------------------
@@ -139,7 +138,8 @@ def _add_changes_outside_tree(
     for change in changes:
         was = change.before or olds.pop(change.path, None)
         now = change.after or news.pop(change.path, None) or _read_from_disk(top, change.path)
-        if change.after or not _same_content(was, now):  # same content in two trees: its mode changed
+        same = was is not None and now is not None and was.name == now.name
+        if change.after or not same:  # same content in two trees: its mode changed
             joined.append(_Change(was, now))
     others = (path for path in olds.keys() | news.keys() if olds.get(path) != news.get(path))
     joined.extend(_Change(olds.get(path), news.get(path)) for path in others)
@@ -156,10 +156,6 @@ def _files_outside_tree(look: TreeState) -> dict[bytes, _FileVersion]:
         for path, content in look.steering.items()
     }
     return fingerprints | steering
-
-
-def _same_content(was: _FileVersion | None, now: _FileVersion | None) -> bool:
-    return was is not None and now is not None and was.name == now.name
 
 
 def _read_from_disk(top: Path, path: bytes) -> _FileVersion | None:
@@ -191,8 +187,9 @@ def _object_names(changes: list[_Change]) -> list[str]:
 
 def _file_change(change: _Change, texts: Mapping[str, FileContent], inside: str) -> FileChange:
     was, now = (_version_content(side, texts) for side in (change.before, change.after))
-    named, link = _named_change(change, inside), change.after is not None and change.after.link
-    return describe_change(named.path, was, now, link=link, old_path=named.old_path)
+    named, link = _named_change(change, inside), change.after is not None and change.after.mode == LINK_MODE
+    described = describe_change(named.path, was, now, link=link, old_path=named.old_path)
+    return replace(described, was=named.was, now=named.now)
 
 
 def _version_content(side: _FileVersion | None, texts: Mapping[str, FileContent]) -> FileContent:
@@ -208,6 +205,8 @@ def _named_change(change: _Change, inside: str) -> FileChange:
         path=_relative_path(change.path, inside),
         old_path=_relative_path(moved, inside) if moved else "",
         unread=TOO_MANY_FILES,
+        was=change.before.whole if change.before else "",
+        now=change.after.whole if change.after else "",
     )
 
 

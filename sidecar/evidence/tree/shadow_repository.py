@@ -118,14 +118,10 @@ class ShadowRepository(Struct, frozen=True):
 
     # --- Snapshots ------------------------------------------------------------------------------------------
 
-    @property
-    def snapshots(self) -> Path:
-        return self.folder / "snapshots"
-
     def keep(self, data: bytes) -> str:
         """Store a snapshot and return its name. Raises OSError."""
         name = secrets.token_hex(8)
-        files.write_whole(self.snapshots / name, data)
+        files.write_whole(self.folder / "snapshots" / name, data)
         return f"{self.folder.parent.name}/{self.folder.name}/{name}"
 
 
@@ -177,9 +173,7 @@ class ShadowRepositories(Struct, frozen=True):
 
     def kept_at(self, name: str) -> float:
         """Return when a snapshot was stored, in seconds since the epoch; 0 where it is not there."""
-        with suppress(OSError, UnseenError):
-            return self._place(name).stat().st_mtime
-        return 0.0
+        return _written_at(self._place(name)) if SNAPSHOT_NAME.fullmatch(name) else 0.0
 
     def forget(self, name: str) -> None:
         """Delete a snapshot. Its objects are removed later, with the whole repository."""
@@ -193,19 +187,19 @@ class ShadowRepositories(Struct, frozen=True):
         for place in snapshots[:-SNAPSHOTS]:
             place.unlink(missing_ok=True)
         for place in snapshots[-SNAPSHOTS:]:
-            if _seconds_since_written(place, now) > SNAPSHOT_AGE_S:
+            if now - _written_at(place) > SNAPSHOT_AGE_S:
                 place.unlink(missing_ok=True)
         *older, last = [head.parent for head in _paths_by_age(home, "*/HEAD")]
-        age = _seconds_since_written(last / "HEAD", now)
+        age = now - _written_at(last / "HEAD")
         if age > SHADOW_AGE_S or (age > DAY_S and _folder_bytes(last / "objects") > ROOM_BYTES):
             create_shadow_repository(home)
         for room in older:
             files.remove_stale_temporaries(room / "snapshots")
             used = room / "index" if (room / "index").exists() else room / "HEAD"
-            if _seconds_since_written(used, now) > SCRATCH_AGE_S and not any((room / "snapshots").iterdir()):
+            if now - _written_at(used) > SCRATCH_AGE_S and not any((room / "snapshots").iterdir()):
                 _remove_repository(room)
         for left in (*home.glob(".new-*"), *home.glob(".gone-*"), *home.glob("*/look-*")):
-            if _seconds_since_written(left, now) > SCRATCH_AGE_S:
+            if now - _written_at(left) > SCRATCH_AGE_S:
                 shutil.rmtree(left, ignore_errors=True)
 
     def remove_empty(self, top: Path) -> None:
@@ -254,20 +248,14 @@ def _paths_by_age(home: Path, pattern: str) -> list[Path]:
     """List matching paths, oldest first. A path that another process removes meanwhile counts as oldest."""
     return sorted(
         (place for place in home.glob(pattern) if "/." not in str(place.relative_to(home.parent))),
-        key=_modification_key,
+        key=lambda place: (_written_at(place), place.name),
     )
 
 
-def _modification_key(place: Path) -> tuple[int, str]:
+def _written_at(place: Path) -> float:
+    """Return when a file was written, in seconds since the epoch; 0 where it does not exist."""
     with suppress(OSError):
-        return place.stat().st_mtime_ns, place.name
-    return 0, place.name
-
-
-def _seconds_since_written(place: Path, now: float) -> float:
-    """Return the seconds since a file was written; 0 where it does not exist."""
-    with suppress(OSError):
-        return now - place.stat().st_mtime
+        return place.stat().st_mtime
     return 0.0
 
 

@@ -32,6 +32,7 @@ from sidecar.evidence.tree import ignored_files
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
 from sidecar.evidence.tree.work_tree import WorkTree
 from sidecar.platform import files
+from sidecar.platform.concurrency import gather_or_cancel
 from sidecar.platform.environments import tool_folders, written_patterns
 from sidecar.platform.git import (
     GIT_OUTPUT_LIMIT,
@@ -40,7 +41,6 @@ from sidecar.platform.git import (
     checked_git_output,
     decode_git_text,
     encode_path,
-    gather_or_cancel,
     git_config_arguments,
     join_with_nul,
     split_at_nul,
@@ -168,11 +168,10 @@ async def _scan_work_tree(room: ShadowRepository, ground: WorkTree) -> TreeState
         if now != known:
             files.write_whole(room.folder / KNOWN_INDEX, msgspec.msgpack.encode(now))
     own = {encode_path(name): encode_path(rules) for name, rules in ground.rules.items()}
+    stamped = fingerprints | steers.fingerprints
     return TreeState(
         tree=tree,
-        fingerprints={
-            encode_path(path): about for path, about in (fingerprints | steers.fingerprints).items()
-        },
+        fingerprints={encode_path(path): about for path, about in stamped.items()},
         steering={encode_path(path): content for path, content in steers.contents.items()} | own,
         unread=frozenset(fingerprints),
     )

@@ -30,6 +30,7 @@ from msgspec.structs import replace
 from sidecar.evidence.tree.ignored_files import stat_fingerprint
 from sidecar.kernel.evidence import RepositoryState
 from sidecar.platform import files, processes
+from sidecar.platform.concurrency import gather_or_cancel
 from sidecar.platform.environments import tool_folders
 from sidecar.platform.git import (
     Git,
@@ -38,7 +39,6 @@ from sidecar.platform.git import (
     decode_git_text,
     encode_path,
     find_checkout,
-    gather_or_cancel,
     git_config_arguments,
     join_with_nul,
     split_at_nul,
@@ -69,6 +69,7 @@ ANSWERS: Final = 256
 """Answers of git that are remembered."""
 RULES_LIMIT: Final = 1 << 20
 """Bytes of an ignore file; a bigger one is not followed, so that more files are examined, not fewer."""
+RULE: Final = re.compile(r"^(?!#).*\S", re.MULTILINE)
 EXCLUDE_PLACE: Final = ".git/info/exclude"
 EXCLUDES_FILE: Final = "core.excludesFile"
 REPOSITORY_QUESTIONS: Final = (
@@ -146,22 +147,13 @@ async def find_work_tree(
     stamps = (*_repository_marks(place), *map(_file_stamp, settings))
     said, origins, asked = await answers.get(key, stamps, partial(_ask_repository, git))
     config = dict(pair.partition("\n")[::2] for pair in asked)
-    if not {place / origin for origin in origins}.issubset(settings) or any(
-        map(INCLUDING_SETTINGS.fullmatch, config)
-    ):
+    elsewhere = not {place / origin for origin in origins}.issubset(settings)
+    if elsewhere or any(map(INCLUDING_SETTINGS.fullmatch, config)):
         answers.forget(key)
-    alone = WorkTree(
-        project=place,
-        top=place,
-        git=git,
-        bare=said == BARE_REPOSITORY,
-        rules=_read_ignore_rules({EXCLUDES_FILE: _excludes_file(config, environment, place)}),
-    )
-    if (
-        said in ([], BARE_REPOSITORY)
-        or not place.is_relative_to(said[1])
-        or await _is_project_ignored(git, said[1])
-    ):
+    rules = _read_ignore_rules({EXCLUDES_FILE: _excludes_file(config, environment, place)})
+    alone = WorkTree(project=place, top=place, git=git, bare=said == BARE_REPOSITORY, rules=rules)
+    outside = said in ([], BARE_REPOSITORY) or not place.is_relative_to(said[1])
+    if outside or await _is_project_ignored(git, said[1]):
         return alone
     return _work_tree_in_repository(alone, said, config, environment)
 
@@ -270,7 +262,7 @@ def _excludes_file(config: Mapping[str, str], environment: Mapping[str, str], to
 def _read_ignore_rules(places: Mapping[str, Path]) -> dict[str, str]:
     """Read the files that contain a rule."""
     texts = {name: _read_rules_file(place) for name, place in places.items()}
-    return {name: said for name, said in texts.items() if _has_ignore_rule(said)}
+    return {name: said for name, said in texts.items() if RULE.search(said)}
 
 
 def _read_rules_file(place: Path) -> str:
@@ -278,10 +270,6 @@ def _read_rules_file(place: Path) -> str:
         return decode_git_text(files.read_whole(place, RULES_LIMIT, follow=True))
     except (OSError, ValueError, files.UnusableFileError):
         return ""
-
-
-def _has_ignore_rule(rules: str) -> bool:
-    return any(line and not line.isspace() and line[0] != "#" for line in rules.split("\n"))
 
 
 # --- Digest without git: paths, sizes, times, inodes and modes represent the contents -----------------------
@@ -383,9 +371,8 @@ async def read_repository(ground: WorkTree, base: str, answers: GitAnswers) -> R
         marked = await answers.get(("flags", ground.top), (_file_stamp(ground.index),), marks)
         git = await _git_without_index_flags(ground.git, ground.index, Path(scratch) / "index", marked)
         lines = await git.names(*STATUS_COMMAND)
-    about = dict(
-        line.removeprefix(BRANCH_PREFIX).split(" ", 1) for line in lines if line.startswith(BRANCH_PREFIX)
-    )
+    told = (line.removeprefix(BRANCH_PREFIX) for line in lines if line.startswith(BRANCH_PREFIX))
+    about = dict(line.split(" ", 1) for line in told)
     commit, branch = about.get("oid", ""), about.get("head", "")
     uncommitted = [line for line in lines if not line.startswith("#")]
     stamps = await _refs_stamps(ground)
@@ -464,7 +451,7 @@ async def _flagged_paths(git: Git) -> list[str]:
 
 async def _git_without_index_flags(git: Git, index: Path, copy: Path, marked: list[str]) -> Git:
     """Use a copy of the index without the marks on files that exist."""
-    there = _existing_paths(git.folder, marked)
+    there = existing_paths(git.folder, marked)
     if not there:
         return git
     shutil.copy2(index, copy)
@@ -476,7 +463,8 @@ async def _git_without_index_flags(git: Git, index: Path, copy: Path, marked: li
     return own
 
 
-def _existing_paths(top: Path, paths: list[str]) -> list[str]:
+def existing_paths(top: Path, paths: list[str]) -> list[str]:
+    """Return the paths at which something is."""
     return [path for path in paths if os.path.lexists(f"{top}/{path}")]
 
 

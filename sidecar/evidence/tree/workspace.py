@@ -17,13 +17,12 @@ from __future__ import annotations
 import asyncio
 import os
 import posixpath
-import tempfile
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path, PurePath
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -41,7 +40,6 @@ from sidecar.evidence.tree.compare import compare_tree_states
 from sidecar.evidence.tree.shadow_repository import (
     ShadowRepositories,
     ShadowRepository,
-    create_shadow_repository,
     with_user_objects,
 )
 from sidecar.evidence.tree.snapshot import TooMuchError, TreeState, read_tree_state, without_unshared
@@ -49,6 +47,7 @@ from sidecar.evidence.tree.work_tree import (
     GitAnswers,
     WorkTree,
     digest_folder_stats,
+    existing_paths,
     find_work_tree,
     known_head,
     read_commit_at,
@@ -56,6 +55,7 @@ from sidecar.evidence.tree.work_tree import (
 )
 from sidecar.kernel.evidence import FileBaseline, ProjectChanges, RepositoryState
 from sidecar.platform.git import UnseenError, find_checkout
+from sidecar.platform.ports import remember_newest
 
 LIMIT_S: Final = 30.0
 """Seconds for each method of the port."""
@@ -93,23 +93,11 @@ def _bounded(otherwise: Callable[[str], R]) -> Callable[[Look[P, R]], Look[P, R]
     return bound
 
 
-def _unlisted(_why: str) -> list[str] | None:
-    return None
-
-
-def _no_paths(_why: str) -> tuple[str, ...]:
-    return ()
-
-
-def _no_repository(_why: str) -> RepositoryState | None:
-    return None
-
-
 class GitWorkspace:
-    """Implements `Workspace`. `kept` is the folder for snapshots; None where nothing may be stored."""
+    """Implements `Workspace`. `kept` is the folder for snapshots."""
 
-    def __init__(self, kept: Path | None = None) -> None:
-        self._rooms = None if kept is None else ShadowRepositories(kept)
+    def __init__(self, kept: Path) -> None:
+        self._rooms = ShadowRepositories(kept)
         self._states: OrderedDict[tuple[Path, str], TreeState] = OrderedDict()
         self._answers = GitAnswers()
 
@@ -127,8 +115,8 @@ class GitWorkspace:
                 tree=await self._digest(project, environment), unseen="there is no git program"
             )
         commit = await known_head(found, self._answers)
-        if self._rooms is None or found.bare:
-            why = "the repository is bare: it has no files" if found.bare else "there is no place to keep it"
+        if found.bare:
+            why = "the repository is bare: it has no files"
             return FileBaseline(tree=await self._digest(project, environment), head=commit, unseen=why)
         try:
             room = self._rooms.newest(found.top)
@@ -148,7 +136,7 @@ class GitWorkspace:
     ) -> tuple[FileBaseline, bool]:
         """Store the commit that was checked out `at` a time as a baseline, and whether that is a guess."""
         found = await find_work_tree(project, environment, self._answers)
-        if found is None or found.bare or self._rooms is None:
+        if found is None or found.bare:
             raise UnseenError("there is no git program, or no repository with files")
         commit, guessed = await read_commit_at(found.git, at)
         if not commit:
@@ -165,7 +153,8 @@ class GitWorkspace:
         """Return the changes since `base`."""
         room, before, found = await self._baseline(base, project, environment)
         now = await self._read(room, found)
-        of_base = next((top for top in _checkout_tops(found) if self._holds(base, top)), found.top)
+        held = (top for top in _checkout_tops(found) if self._rooms.holds(base.snapshot, top))
+        of_base = next(held, found.top)
         if of_base != found.top:
             before = without_unshared(before, now)
         changes = await compare_tree_states(room, found, before, now)
@@ -173,9 +162,9 @@ class GitWorkspace:
             changes = _without_worktrees(changes, of_base, found)
         if changes.unseen:
             room.index.unlink(missing_ok=True)  # it refers to contents that are gone: rebuild it next time
-        return replace(changes, tree=now.digest())
+        return replace(changes, tree=now.digest(), head=await known_head(found, self._answers))
 
-    @_bounded(_no_repository)
+    @_bounded(lambda _: cast("RepositoryState | None", None))
     async def repository(
         self, base: FileBaseline, project: str, environment: Mapping[str, str]
     ) -> RepositoryState | None:
@@ -201,7 +190,7 @@ class GitWorkspace:
         also = frozenset(str(PurePath(found.inside, path)) for path in base.checks)
         choose = partial(choose_kept_files, version, also)
         mixed = await write_mixed_files(room, found, (first, second), into, choose)
-        since = self._kept_at(base)
+        since = self._rooms.kept_at(base.snapshot)
         whole = version in (CopyVersion.WHOLE, CopyVersion.BASE_PRODUCT)
         newer = await link_surroundings(room, found, into, since, newer=whole)
         whose = {before.tree: before, now.tree: now}.get(mixed.content)
@@ -212,6 +201,7 @@ class GitWorkspace:
             project=str(into / found.inside),
             environment=map_environment(dict(environment), found.top, into),
             checks=tuple(sorted({*mixed.kept, *left_out})),
+            absent=await asyncio.to_thread(_list_absent, into, mixed.kept),
             content="" if whole and newer else "\0".join((content, *sorted(newer))),
         )
 
@@ -226,7 +216,7 @@ class GitWorkspace:
             raise UnseenError("these files are not remembered")
         with room.entered(found) as (git, _):
             await write_files(with_user_objects(git, found), state.tree, into)
-        await link_surroundings(room, found, into, self._kept_at(base))
+        await link_surroundings(room, found, into, self._rooms.kept_at(base.snapshot))
         return ProjectCopy(
             project=str(into / found.inside), environment=map_environment(dict(environment), found.top, into)
         )
@@ -235,13 +225,13 @@ class GitWorkspace:
     async def touched(self, project: str, environment: Mapping[str, str], since: float) -> bool:
         """Whether a file that is not ignored, or its folder, changed since, by its change time."""
         found = await find_work_tree(project, environment, self._answers)
-        if found is None or self._rooms is None:
+        if found is None:
             return False
         with self._rooms.newest(found.top).entered(found) as (git, _):
             paths = await git.names("ls-files", "-z", "--cached")
         return await asyncio.to_thread(_any_changed, found.top, paths, since)
 
-    @_bounded(_no_paths)
+    @_bounded(lambda _: tuple[str, ...]())
     async def moved(
         self, tree: str, base: FileBaseline, project: str, environment: Mapping[str, str]
     ) -> tuple[str, ...]:
@@ -251,13 +241,13 @@ class GitWorkspace:
         changes = await compare_tree_states(room, found, before or now, now)
         return tuple(file.path for file in changes.files)
 
-    @_bounded(_no_paths)
+    @_bounded(lambda _: tuple[str, ...]())
     async def recent_ignored(
         self, base: FileBaseline, project: str, environment: Mapping[str, str]
     ) -> tuple[str, ...]:
         """Return the ignored files that changed since the baseline was stored."""
         room, _, found = await self._baseline(base, project, environment)
-        files = await find_recent_ignored(room, found, self._kept_at(base))
+        files = await find_recent_ignored(room, found, self._rooms.kept_at(base.snapshot))
         return tuple(posixpath.relpath(path, found.inside) for path in files)
 
     async def followed(
@@ -270,7 +260,7 @@ class GitWorkspace:
             return tuple(path for path in inside if "/" not in path)
         return tuple(path for path in inside if any(f"/{file}".endswith(f"/{path}") for file in files))
 
-    @_bounded(_unlisted)
+    @_bounded(lambda _: cast("list[str] | None", None))
     async def _ending(
         self, project: str, environment: Mapping[str, str], paths: list[str]
     ) -> list[str] | None:
@@ -279,7 +269,7 @@ class GitWorkspace:
         if found is None or found.index is None:
             return None
         listed = await found.git.names(*LIST_FILES, "--", *(f":(top,glob)**/{path}" for path in paths))
-        return await asyncio.to_thread(_existing, found.top, listed)
+        return await asyncio.to_thread(existing_paths, found.top, listed)
 
     def place(self, project: str, cwd: str, edited: Iterable[str] = ()) -> WorkPlace:
         """Return where to look; see the port."""
@@ -292,7 +282,8 @@ class GitWorkspace:
             folder, own = (inside if inside.is_dir() else now.top), now
         top, common = (own.top, own.common) if own else (folder.resolve(), None)
         files = [Path(folder, path) for path in edited]
-        for checkout, file in ((now, top), *((find_checkout(file.parent), file) for file in files)):
+        found = {folder: find_checkout(folder) for folder in {file.parent for file in files}}
+        for checkout, file in ((now, top), *((found[file.parent], file) for file in files)):
             if checkout is None or checkout.top in (top, Path.home()):
                 continue
             nested = checkout.top.is_relative_to(top) and checkout.common != common  # looked at with the rest
@@ -310,36 +301,28 @@ class GitWorkspace:
 
     def forget(self, base: FileBaseline, project: str) -> None:  # noqa: ARG002 - the snapshot's name says it
         """Delete a stored baseline."""
-        if self._rooms:
-            self._rooms.forget(base.snapshot)
+        self._rooms.forget(base.snapshot)
 
     async def _digest(self, project: str, environment: Mapping[str, str]) -> str:
         found = await find_work_tree(project, environment, self._answers)
         if found is None:
             return await asyncio.to_thread(digest_folder_stats, Path(project))
         try:
-            with self._room(found) as room:
-                return (await self._read(room, found)).digest()
+            return (await self._read(self._rooms.newest(found.top), found)).digest()
         except TooMuchError:
             return await asyncio.to_thread(digest_folder_stats, found.top)
-
-    def _kept_at(self, base: FileBaseline) -> float:
-        """Return when a baseline was stored, in seconds since the epoch."""
-        return self._rooms.kept_at(base.snapshot) if self._rooms else 0.0
 
     async def _read(self, room: ShadowRepository, found: WorkTree) -> TreeState:
         """Scan all files; the last states are kept, to be copied or compared when files have moved."""
         state = await read_tree_state(room, found)
-        self._states[found.top, state.digest()] = state
-        if len(self._states) > KEPT_STATES:
-            self._states.popitem(last=False)
+        remember_newest(self._states, (found.top, state.digest()), state, KEPT_STATES)
         return state
 
     async def _baseline(
         self, base: FileBaseline, project: str, environment: Mapping[str, str]
     ) -> tuple[ShadowRepository, TreeState, WorkTree]:
         """Return the stored baseline and where it is. Raises UnseenError."""
-        if self._rooms is None or not base.snapshot:
+        if not base.snapshot:
             raise UnseenError(base.unseen or "nothing was kept")
         room, kept = self._rooms.snapshot(base.snapshot)
         before = snapshot.decode_tree_state(kept)
@@ -348,26 +331,19 @@ class GitWorkspace:
         found = await find_work_tree(project, environment, self._answers)
         if found is None:
             raise UnseenError("there is no git program")
-        if not any(self._holds(base, top) for top in _checkout_tops(found)):
+        if not any(self._rooms.holds(base.snapshot, top) for top in _checkout_tops(found)):
             raise UnseenError("another repository is around the project now")
         return room, before, found
-
-    def _holds(self, base: FileBaseline, top: Path) -> bool:
-        return self._rooms is not None and self._rooms.holds(base.snapshot, top)
-
-    @contextmanager
-    def _room(self, found: WorkTree) -> Iterator[ShadowRepository]:
-        if self._rooms:
-            yield self._rooms.newest(found.top)
-            return
-        with tempfile.TemporaryDirectory(prefix="supervisor-tree-", ignore_cleanup_errors=True) as scratch:
-            yield create_shadow_repository(Path(scratch))
 
 
 def _checkout_tops(found: WorkTree) -> tuple[Path, ...]:
     """Return the top folders of all checkouts of the repository, this one first."""
     checkout = find_checkout(found.top)
     return (found.top, *(checkout.tops if checkout else ()))
+
+
+def _list_absent(folder: Path, paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(path for path in paths if not os.path.lexists(folder / path)))
 
 
 def _without_worktrees(changes: ProjectChanges, of_base: Path, found: WorkTree) -> ProjectChanges:
@@ -385,10 +361,6 @@ def _is_in_both(file: Path, one: Path, other: Path) -> bool:
     with suppress(OSError, ValueError):
         return file.read_bytes() == (other / file.resolve().relative_to(one)).read_bytes()
     return False
-
-
-def _existing(top: Path, paths: list[str]) -> list[str]:
-    return [path for path in paths if os.path.lexists(top / path)]
 
 
 def _any_changed(top: Path, paths: Sequence[str], since: float) -> bool:

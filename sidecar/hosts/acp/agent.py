@@ -12,45 +12,29 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from sidecar import __version__
-from sidecar.hosts.acp.link import (
-    CANCELLED,
-    PROTOCOL_VERSION,
-    SIGN_IN_FIRST,
-    AcpConnection,
-    AcpContentBlock,
-    AgentError,
-    AgentPermit,
-    AgentRefusedError,
-    InitializeResponse,
-    NewSessionResponse,
-    PermissionLevel,
-    PermissionRequest,
-    PromptResponse,
-    PromptUsage,
-    SessionNotification,
-    SessionUpdate,
-    choose_permission_answer,
-    quote_one_line,
-)
+from sidecar.hosts.acp import link
+from sidecar.hosts.command import SessionSpent, ask_spent, command_model
+from sidecar.hosts.limits import explain_failure, read_failure
 from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.kernel.runs import MCP_SERVER_NAME
-from sidecar.kernel.settings import token_count_or_zero
+from sidecar.kernel.settings import NO_PRICES, Prices, TokenUsage, priced_cents
 from sidecar.kernel.text import last_characters, strip_control_codes
 from sidecar.platform.confine import confined
 from sidecar.platform.dialogue import NotLaunchedError, ProcessDialogue, open_dialogue
 from sidecar.platform.rpc import LINE_LIMIT
 
 HELLO: Final[dict[str, Any]] = {
-    "protocolVersion": PROTOCOL_VERSION,
+    "protocolVersion": link.PROTOCOL_VERSION,
     "clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False},
     "clientInfo": {"name": "supervisor", "version": __version__},
 }
@@ -78,45 +62,53 @@ class AcpAgent:
     def __init__(
         self,
         command: Sequence[str],
-        leave: PermissionLevel = PermissionLevel.EDITS,
+        leave: link.PermissionLevel = link.PermissionLevel.EDITS,
         tools: Sequence[str] = (),
+        prices: Prices = NO_PRICES,
     ) -> None:
         """`command`: a program and its arguments. `leave`: which of its permission requests are granted.
 
-        `tools`: names of our tools that need no permission.
+        `tools`: names of our tools that need no permission. `prices`: the user's, by model.
         """
+        self._prices = prices
         self._command = tuple(command)
         self._leave = leave
         self._tools = tuple(tools)
 
     async def run(self, task: AgentTask, hear: Callable[[str], None]) -> AgentResult:
         """Run once. `hear` gets the output piece by piece. Cancelling kills the agent and all it started."""
-        permit = AgentPermit(self._leave, task.project, self._tools)
+        permit = link.AgentPermit(self._leave, task.project, self._tools)
         held = confined(self._command, task.project, task.guarded, task.environment)
         try:
             with held as command:
                 async with open_dialogue(
                     command, cwd=task.project, environment=task.environment, longest=LINE_LIMIT
                 ) as talk:
-                    return await _AcpRun(task, hear, permit, talk).run()
+                    run = _AcpRun(task, hear, permit, talk)
+                    rest = await run.run()
         except NotLaunchedError as error:
             return AgentResult(trouble=f"it could not be started: {error}", unusable=True)
+        spent = await ask_spent(self._command, run.session, task) or SessionSpent(*astuple(run.usage))
+        model = spent.model or command_model(self._command)
+        cents = priced_cents(model, spent, spent.cents or rest.cents, self._prices)
+        rest = replace(rest, tokens=spent.tokens, cents=cents)
+        return explain_failure(rest, self._command[0], *read_failure(rest.trouble, time.time()))
 
 
 class _AcpRun:
     """One run of one agent."""
 
     def __init__(
-        self, task: AgentTask, hear: Callable[[str], None], permit: AgentPermit, talk: ProcessDialogue
+        self, task: AgentTask, hear: Callable[[str], None], permit: link.AgentPermit, talk: ProcessDialogue
     ) -> None:
         self._task = task
         self._hear = hear
         self._permit = permit
-        self._link = AcpConnection(talk, self._told, self._asked)
-        self._session = ""
+        self._link = link.AcpConnection(talk, self._told, self._asked)
+        self.session = ""
         self._cancelling = False
         self._said = ""
-        self._tokens = 0
+        self.usage = TokenUsage()
         self._cents: float | None = None
         self._titles: dict[str, str] = {}
 
@@ -129,8 +121,8 @@ class _AcpRun:
         except TimeoutError:
             await self._cancel()
             trouble = f"it did not rest within {seconds:g} s"
-        except AgentError as error:
-            ended_at_once = not self._session and error.exit_code is not None
+        except link.AgentError as error:
+            ended_at_once = not self.session and error.exit_code is not None
             return replace(self._rest(str(error), error.exit_code), unusable=ended_at_once)
         except asyncio.CancelledError:
             await self._cancel()
@@ -141,44 +133,44 @@ class _AcpRun:
         """Open a session. Raises AgentError."""
         try:
             async with asyncio.timeout(START_S):
-                agent = await self._link.ask("initialize", HELLO, InitializeResponse)
-                if agent.protocol_version != PROTOCOL_VERSION:
-                    raise AgentError(_version_trouble(agent.protocol_version))
-                self._session = await self._open(agent)
+                agent = await self._link.ask("initialize", HELLO, link.InitializeResponse)
+                if agent.protocol_version != link.PROTOCOL_VERSION:
+                    raise link.AgentError(_version_trouble(agent.protocol_version))
+                self.session = await self._open(agent)
         except TimeoutError as error:
-            raise AgentError(f"it opened no session within {START_S:g} s") from error
+            raise link.AgentError(f"it opened no session within {START_S:g} s") from error
 
-    async def _open(self, agent: InitializeResponse) -> str:
+    async def _open(self, agent: link.InitializeResponse) -> str:
         asked = {"cwd": self._task.project, "mcpServers": self._servers(agent)}
         try:
-            return (await self._link.ask("session/new", asked, NewSessionResponse)).session_id
-        except AgentRefusedError as error:
-            if error.code == SIGN_IN_FIRST:
-                raise AgentError(_sign_in_trouble(agent)) from error
+            return (await self._link.ask("session/new", asked, link.NewSessionResponse)).session_id
+        except link.AgentRefusedError as error:
+            if error.code == link.SIGN_IN_FIRST:
+                raise link.AgentError(_sign_in_trouble(agent)) from error
             raise
 
     async def _work(self) -> str:
         """Send the prompt and wait for the turn to end; return what was wrong with its end."""
         text = self._task.prompt.encode("utf-8", "replace").decode()  # JSON carries no lone surrogates
-        prompt = {"sessionId": self._session, "prompt": [{"type": "text", "text": text}]}
-        done = await self._link.ask("session/prompt", prompt, PromptResponse)
+        prompt = {"sessionId": self.session, "prompt": [{"type": "text", "text": text}]}
+        done = await self._link.ask("session/prompt", prompt, link.PromptResponse)
         with suppress(msgspec.DecodeError):
-            self._tokens = token_count_or_zero(msgspec.json.decode(done.usage, type=PromptUsage).total_tokens)
+            self.usage = msgspec.json.decode(done.usage, type=link.PromptUsage).usage
         reason = done.stop_reason
-        why = f"it stopped for a reason that is not known here: {quote_one_line(reason)}"
+        why = f"it stopped for a reason that is not known here: {link.quote_one_line(reason)}"
         return STOP_REASONS.get(reason, why)
 
     async def _cancel(self) -> None:
         """Cancel the turn so that the agent can save its work. Bounded in time; failures are ignored."""
-        if not self._session:
+        if not self.session:
             return
         self._cancelling = True
-        with suppress(TimeoutError, AgentError):
+        with suppress(TimeoutError, link.AgentError):
             async with asyncio.timeout(CANCEL_S):
-                await self._link.tell("session/cancel", {"sessionId": self._session})
-                await self._link.answer(PromptResponse)
+                await self._link.tell("session/cancel", {"sessionId": self.session})
+                await self._link.answer(link.PromptResponse)
 
-    def _servers(self, agent: InitializeResponse) -> list[dict[str, Any]]:
+    def _servers(self, agent: link.InitializeResponse) -> list[dict[str, Any]]:
         """Return the session's tools: at their URL, or through a pipe that the agent starts."""
         access = self._task.access
         if access is None:
@@ -193,16 +185,16 @@ class _AcpRun:
     def _told(self, method: str, parameters: Raw) -> None:
         if method != "session/update":
             return
-        news = msgspec.json.decode(parameters, type=SessionNotification)
-        if news.session_id == self._session:
+        news = msgspec.json.decode(parameters, type=link.SessionNotification)
+        if news.session_id == self.session:
             self._happened(news.update)
 
-    def _happened(self, update: SessionUpdate) -> None:
+    def _happened(self, update: link.SessionUpdate) -> None:
         match update.session_update:
             case "agent_message_chunk":
-                content = msgspec.json.decode(update.content, type=AcpContentBlock)
+                content = msgspec.json.decode(update.content, type=link.AcpContentBlock)
                 self._say(
-                    content.text or "" if content.type == "text" else f"[{quote_one_line(content.type)}]"
+                    content.text or "" if content.type == "text" else f"[{link.quote_one_line(content.type)}]"
                 )
             case "tool_call" | "tool_call_update":
                 self._worked(update)
@@ -211,10 +203,10 @@ class _AcpRun:
             case _:
                 pass
 
-    def _worked(self, update: SessionUpdate) -> None:
+    def _worked(self, update: link.SessionUpdate) -> None:
         """Report a tool call when it begins, gets a better title, or fails."""
         before = self._titles.get(update.tool_call_id, "")
-        title = quote_one_line(update.title or "") or before or "a tool"
+        title = link.quote_one_line(update.title or "") or before or "a tool"
         if title != before:
             self._note(title)
         if update.status == "failed":
@@ -227,13 +219,13 @@ class _AcpRun:
     def _asked(self, method: str, parameters: Raw) -> dict[str, Any] | None:
         if method != "session/request_permission":
             return None
-        asked = msgspec.json.decode(parameters, type=PermissionRequest)
+        asked = msgspec.json.decode(parameters, type=link.PermissionRequest)
         if self._cancelling:
-            return CANCELLED
+            return link.CANCELLED
         allow = self._permit.allows(asked.tool_call)
         what = asked.tool_call.title or asked.tool_call.kind or "something"
         self._note(f"{'allowed' if allow else 'not allowed'} ({self._permit.leave}): {what}")
-        return choose_permission_answer(asked, allow=allow)
+        return link.choose_permission_answer(asked, allow=allow)
 
     def _say(self, text: str) -> None:
         self._said = last_characters(self._said + text, AGENT_SAID_LIMIT)
@@ -242,7 +234,7 @@ class _AcpRun:
 
     def _note(self, text: str) -> None:
         """Report an event on a line of its own, which is not part of the agent's message."""
-        self._hear(f"\n[{quote_one_line(text)}]\n")
+        self._hear(f"\n[{link.quote_one_line(text)}]\n")
 
     def _rest(self, trouble: str, exit_code: int | None = None) -> AgentResult:
         """Build the result. `trouble` quotes the agent, which may have logged its token."""
@@ -252,17 +244,16 @@ class _AcpRun:
             said=strip_control_codes(self._said),
             exit_code=exit_code,
             trouble=trouble,
-            tokens=self._tokens,
             cents=self._cents,
         )
 
 
 def _version_trouble(theirs: int) -> str:
-    ours = PROTOCOL_VERSION
+    ours = link.PROTOCOL_VERSION
     return f"it speaks version {theirs} of the Agent Client Protocol, and this client speaks {ours}"
 
 
-def _sign_in_trouble(agent: InitializeResponse) -> str:
+def _sign_in_trouble(agent: link.InitializeResponse) -> str:
     ways = (": ".join(filter(None, (way.name, way.description))) for way in agent.auth_methods or ())
-    how = quote_one_line("; ".join(ways)) or "see its documentation"
+    how = link.quote_one_line("; ".join(ways)) or "see its documentation"
     return f"it wants to be signed in to first, outside of Supervisor: {how}"

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
+from sidecar.kernel.settings import TokenUsage, token_count_or_zero
 from sidecar.kernel.text import clean_line, last_characters, truncate_middle
 from sidecar.platform.dialogue import LineTooLongError, ProcessDialogue
 from sidecar.platform.rpc import (
@@ -96,7 +97,20 @@ class PromptResponse(Struct, frozen=True, rename="camel"):
 class PromptUsage(Struct, frozen=True, rename="camel"):
     """The tokens of a session so far. The protocol calls it unstable."""
 
-    total_tokens: int
+    total_tokens: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    thought_tokens: int | None = None
+    cached_read_tokens: int | None = None
+    cached_write_tokens: int | None = None
+
+    @property
+    def usage(self) -> TokenUsage:
+        """The tokens as far as they are told apart, else all as input."""
+        new, output = (self.input_tokens, self.cached_write_tokens), (self.output_tokens, self.thought_tokens)
+        kinds = (new, (self.cached_read_tokens,), output)
+        told = TokenUsage(*(sum(token_count_or_zero(part or 0) for part in kind) for kind in kinds))
+        return told if told.tokens else TokenUsage(input=token_count_or_zero(self.total_tokens))
 
 
 # --- session/update ---

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from sidecar.hosts.claude_code import hook_messages
 from sidecar.hosts.claude_code.hook_messages import build_hook_output, identified_call_output
-from sidecar.hosts.shared import HOSTILE_NAME_SHOWN, WORKER_MARKER, checked_project_folder, checked_session_id
+from sidecar.hosts.shared import (
+    HOSTILE_NAME_SHOWN,
+    WORKER_MARKER,
+    EventFields,
+    checked_project_folder,
+    checked_session_id,
+)
 from sidecar.kernel.effects import ToolCallReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import (
@@ -48,14 +54,9 @@ BACKGROUND_LIMIT: Final = 50
 DESCRIPTION_LIMIT: Final = 200
 
 
-class _CommonFields(TypedDict):
-    key: SessionKey
-    project: str
+class _CommonFields(EventFields):
     cwd: str
     host_pid: int
-    environment: Environment
-    subagent: bool
-    ours: bool
 
 
 class ClaudeCodeCodec:
@@ -70,30 +71,26 @@ class ClaudeCodeCodec:
 
     def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:
         """Encode the answer to `raw`. Raises as `decode` does, and ValueError for a misplaced answer."""
-        if isinstance(answer, ToolCallReply):
-            return msgspec.json.encode(
-                identified_call_output(answer, hook_messages.read_hook_tool_input(raw))
-            )
-        return msgspec.json.encode(
-            build_hook_output(hook_messages.read_hook_event_name(raw), answer, feedback)
-        )
+        call = hook_messages.read_hook_event(raw) if isinstance(answer, ToolCallReply) else None
+        if isinstance(answer, ToolCallReply) and isinstance(call, hook_messages.PreToolUse):
+            output = identified_call_output(answer, call.tool_input)
+        else:
+            output = build_hook_output(hook_messages.read_hook_event_name(raw), answer, feedback)
+        return msgspec.json.encode(output)
 
 
 def _common_fields(event: hook_messages.HookEvent, environment: Environment, host_pid: int) -> _CommonFields:
+    # The session's own folder; `cwd` may have moved with the agent, as into a worktree.
+    project = environment.get("CLAUDE_PROJECT_DIR") or event.cwd
     return _CommonFields(
         key=SessionKey(HOST, checked_session_id(event.session_id)),
-        project=_session_project(event, environment),
+        project=checked_project_folder(project),
         cwd=checked_project_folder(event.cwd),
         host_pid=host_pid,
         environment=environment,
         subagent=bool(event.agent_id),
         ours=bool(environment.get(WORKER_MARKER)),
     )
-
-
-def _session_project(event: hook_messages.HookEvent, environment: Environment) -> str:
-    """Return the session's own folder; `cwd` may have moved with the agent, as into a worktree."""
-    return checked_project_folder(environment.get("CLAUDE_PROJECT_DIR") or event.cwd)
 
 
 def _convert_event(
@@ -126,13 +123,9 @@ def _is_headless(environment: Environment) -> bool:
 
 def _session_origin(source: str) -> SessionOrigin:
     """Map a source. A session forked within a process continues the one before it, as a resumed one does."""
-    return (
-        SessionOrigin.RESUME
-        if source == "fork"
-        else SessionOrigin(source)
-        if source in set(SessionOrigin)
-        else SessionOrigin.STARTUP
-    )
+    if source == "fork":
+        return SessionOrigin.RESUME
+    return SessionOrigin(source) if source in set(SessionOrigin) else SessionOrigin.STARTUP
 
 
 def _convert_expansion(event: hook_messages.UserPromptExpansion, common: _CommonFields) -> AnyHostEvent:
@@ -175,13 +168,11 @@ def _convert_stop(event: hook_messages.Stop, common: _CommonFields, environment:
         transcript=event.transcript_path,
         prompt_id=event.prompt_id or "",
         last_message=event.last_assistant_message or "",
-        background=tuple(_background_task(task) for task in tasks[:BACKGROUND_LIMIT]),
+        background=tuple(
+            BackgroundActivity(task.id, (task.description or task.command or task.type)[:DESCRIPTION_LIMIT])
+            for task in tasks[:BACKGROUND_LIMIT]
+        ),
         continued=event.stop_hook_active,
         headless=_is_headless(environment),
         read_only=event.permission_mode == "plan",
     )
-
-
-def _background_task(task: hook_messages.SessionTask) -> BackgroundActivity:
-    described = task.description or task.command or task.type
-    return BackgroundActivity(task.id, described[:DESCRIPTION_LIMIT])

@@ -63,9 +63,10 @@ class Stop(HookEventBase, frozen=True, kw_only=True, tag="Stop"):
 
 
 class PreToolUse(HookEventBase, frozen=True, kw_only=True, tag="PreToolUse"):
-    """A tool is about to be called; tools of MCP servers are `mcp__SERVER__TOOL`."""
+    """A tool is about to be called, with these arguments; tools of MCP servers are `mcp__SERVER__TOOL`."""
 
     tool_name: str
+    tool_input: dict[str, msgspec.Raw] = {}
 
 
 class StopFailure(HookEventBase, frozen=True, kw_only=True, tag="StopFailure"):
@@ -90,12 +91,6 @@ class HookEventName(msgspec.Struct, frozen=True):
     hook_event_name: str
 
 
-class HookToolInput(msgspec.Struct, frozen=True):
-    """The arguments of a tool call that is about to be made."""
-
-    tool_input: dict[str, msgspec.Raw] = {}
-
-
 HookEvent = (
     SessionStart
     | UserPromptExpansion
@@ -110,7 +105,6 @@ HookEvent = (
 HOST_TITLE: Final = "Claude Code"
 HOOK_EVENT_NAMES: Final = tuple(str(one.__struct_config__.tag) for one in get_args(HookEvent))
 HOOK_EVENT_DECODER: Final[msgspec.json.Decoder[HookEvent]] = msgspec.json.Decoder(HookEvent)
-TOOL_INPUT_DECODER: Final = msgspec.json.Decoder(HookToolInput)
 NAME_DECODER: Final = msgspec.json.Decoder(HookEventName)
 
 
@@ -127,11 +121,6 @@ def read_hook_event(raw: bytes) -> HookEvent:
 def read_hook_event_name(raw: bytes) -> str:
     """Decode only the event's name. Raises BadInputError."""
     return decode_event(raw, NAME_DECODER, HOST_TITLE).hook_event_name
-
-
-def read_hook_tool_input(raw: bytes) -> dict[str, msgspec.Raw]:
-    """Decode only the arguments of a PreToolUse. Raises BadInputError."""
-    return decode_event(raw, TOOL_INPUT_DECODER, HOST_TITLE).tool_input
 
 
 # --- The answer that Claude Code reads from a hook's standard output ----------------------------------------
@@ -190,7 +179,10 @@ def build_hook_output(event: str, answer: HostAnswer, feedback: str) -> HookOutp
     """Build the answer to `event`. Raises ValueError, a bug of ours, if the event allows no such answer."""
     match answer:
         case Continue():
-            return _continuation_output(event, answer, feedback)
+            if event != "Stop" or not feedback.strip():
+                raise ValueError(f"a continuation of {len(feedback)} characters cannot answer {event}")
+            context = _context_output(event, feedback)
+            return HookOutput(system_message=clip_note(answer.note), hook_specific_output=context)
         case Rest():
             return HookOutput(
                 system_message=clip_note(answer.note), terminal_sequence=BELL if answer.alarm else ""
@@ -198,7 +190,7 @@ def build_hook_output(event: str, answer: HostAnswer, feedback: str) -> HookOutp
         case CommandReply():
             return _reply_output(event, answer)
         case ToolCallReply():
-            raise ValueError("a call's answer needs the call: see `identified`")
+            raise ValueError(f"a call's answer cannot answer {event}")
         case NoReply():
             watch = HookSpecificOutput(hook_event_name=event, watch_paths=answer.watch)
             return HookOutput(
@@ -215,14 +207,6 @@ def identified_call_output(answer: ToolCallReply, given: Mapping[str, msgspec.Ra
         hook_specific_output=HookSpecificOutput(
             hook_event_name=CALL_EVENT, permission_decision=decision, updated_input=named
         )
-    )
-
-
-def _continuation_output(event: str, answer: Continue, feedback: str) -> HookOutput:
-    if event != "Stop" or not feedback.strip():
-        raise ValueError(f"a continuation of {len(feedback)} characters cannot answer {event}")
-    return HookOutput(
-        system_message=clip_note(answer.note), hook_specific_output=_context_output(event, feedback)
     )
 
 

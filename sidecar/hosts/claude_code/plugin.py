@@ -250,13 +250,11 @@ class _Marketplace(Struct, frozen=True):
 class ClaudePlugins:
     """Runs the plugin commands of one `claude`."""
 
-    def __init__(self, environment: Mapping[str, str], project: str, claude: str = "") -> None:
-        """Look `claude` up on PATH, outside of `project`, if none is named. Raises HostError."""
+    def __init__(self, environment: Mapping[str, str], project: str) -> None:
+        """Look `claude` up on PATH, outside of `project`."""
         self._environment = environment
         self._project = project
-        self._claude = claude or processes.find_program("claude", environment, project)
-        if not self._claude:
-            raise HostError("Claude Code is not on PATH", "name it: add --claude /path/to/claude")
+        self._claude = processes.find_program("claude", environment, project)
 
     def installed(self) -> tuple[InstalledPlugin, ...]:
         """Return the installations of our plugins, those of the second one last. Raises HostError."""
@@ -279,6 +277,8 @@ class ClaudePlugins:
             raise HostError(f"claude plugin {' '.join(arguments)} said what is no list: {error}") from error
 
     def _run(self, arguments: tuple[str, ...]) -> str:
+        if not self._claude:
+            raise HostError("Claude Code is not on PATH", "add its folder to PATH")
         ended = asyncio.run(
             processes.run_process(
                 (self._claude, *arguments),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -72,15 +73,10 @@ class ShellResult(msgspec.Struct, frozen=True, rename="camel"):
     return_code_interpretation: str | None = None
 
 
-CLAUDE_INPUT_DECODER: Final = msgspec.json.Decoder(ClaudeToolInput)
-COMMAND_RESULT_DECODER: Final = msgspec.json.Decoder(ShellResult)
-STRING_DECODER: Final = msgspec.json.Decoder(str)
-
-
 def read_tool_call(block: ContentBlock) -> ToolCall:
     """Read a call that has no result yet."""
     doing = tool_action(block.name, DOING)
-    given = try_decode(block.input, CLAUDE_INPUT_DECODER) or ClaudeToolInput()
+    given = try_decode(block.input, ClaudeToolInput) or ClaudeToolInput()
     paths = (given.file_path, given.notebook_path) if doing is ToolAction.EDIT else ()
     line = strip_control_codes(given.command) if doing is ToolAction.RUN else ""
     return ToolCall(
@@ -112,10 +108,9 @@ def parse_finish_notice(notice: str) -> tuple[str, CallOutcome, int | None]:
 def _call_outcome(
     call: ToolCall, result: ContentBlock, said: str, structured: msgspec.Raw
 ) -> tuple[CallOutcome, int | None]:
-    ran = try_decode(structured, COMMAND_RESULT_DECODER) or ShellResult()
+    ran = try_decode(structured, ShellResult) or ShellResult()
     refused = result.is_error and (
-        said.startswith(REFUSED_PREFIXES)
-        or try_decode(structured, STRING_DECODER) == "User rejected tool use"
+        said.startswith(REFUSED_PREFIXES) or try_decode(structured, str) == "User rejected tool use"
     )
     if refused or ran.interrupted:
         return CallOutcome.INTERRUPTED, None
@@ -165,10 +160,6 @@ class TaskToolResult(msgspec.Struct, frozen=True):
     success: bool = True
 
 
-TODO_INPUT_DECODER: Final = msgspec.json.Decoder(TodoToolInput)
-TASK_RESULT_DECODER: Final = msgspec.json.Decoder(TaskToolResult)
-
-
 class TodoList:
     """The to-do list, built from the calls that succeeded."""
 
@@ -182,21 +173,21 @@ class TodoList:
 
     def succeeded(self, tool: str, given: msgspec.Raw, result: msgspec.Raw = NOTHING, said: str = "") -> None:
         """Apply a successful call; a call or result of an unknown shape changes nothing."""
-        asked = try_decode(given, TODO_INPUT_DECODER) or TodoToolInput()
-        answered = try_decode(result, TASK_RESULT_DECODER) or TaskToolResult()
+        asked = try_decode(given, TodoToolInput) or TodoToolInput()
+        answered = try_decode(result, TaskToolResult) or TaskToolResult()
         match tool:
             case "TodoWrite":
                 self._replace(
-                    [TaskItem(str(n), item.content, item.status) for n, item in enumerate(asked.todos)]
+                    TaskItem(str(n), item.content, item.status) for n, item in enumerate(asked.todos)
                 )
             case "TaskCreate":
                 self._create(asked, answered, said)
             case "TaskUpdate" if answered.success:
                 self._update(asked)
             case "TaskList" if answered.tasks is not None:
-                self._replace(list(answered.tasks))
+                self._replace(answered.tasks)
 
-    def _replace(self, tasks: list[TaskItem]) -> None:
+    def _replace(self, tasks: Iterable[TaskItem]) -> None:
         self._tasks.clear()
         for task in tasks:
             self._put(task.id, task.subject, task.status)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from sidecar.hosts.shared import try_decode
+from sidecar.hosts.shared import decode_each, try_decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -129,34 +129,22 @@ class TranscriptLine(msgspec.Struct, frozen=True, rename="camel"):
     content: msgspec.Raw = NOTHING
 
 
-LINES: Final = msgspec.json.Decoder(TranscriptLine)
-ATTACHMENTS: Final = msgspec.json.Decoder(Attachment)
-TEXTS: Final[msgspec.json.Decoder[str | list[str]]] = msgspec.json.Decoder(str | list[str])
-BLOCKS: Final = msgspec.json.Decoder(list[ContentBlock])
-BLOCK: Final = msgspec.json.Decoder(ContentBlock)
-RAWS: Final = msgspec.json.Decoder(list[msgspec.Raw])
-
-
 def read_transcript_line(raw: bytes) -> TranscriptLine | None:
     """Decode a whole line, replacing lone surrogates; None if it is no line of a transcript."""
-    return try_decode(raw, LINES)
+    return try_decode(raw, TranscriptLine)
 
 
 def read_texts(raw: msgspec.Raw) -> list[str]:
     """Decode a string or a list of strings; an empty list if it is neither."""
-    found = try_decode(raw, TEXTS)
-    return [found] if isinstance(found, str) else found or []
+    one = try_decode(raw, str)
+    return [one] if one is not None else try_decode(raw, list[str]) or []
 
 
 def read_content_blocks(raw: msgspec.Raw) -> list[ContentBlock]:
     """Decode content blocks; a string is one text block, a block that does not decode is left out."""
     if bytes(memoryview(raw)[:1]) == b'"':
         return [ContentBlock(type="text", text=text) for text in read_texts(raw)]
-    found = try_decode(raw, BLOCKS)
-    if found is not None:
-        return found
-    one_by_one = (try_decode(part, BLOCK) for part in try_decode(raw, RAWS) or [])
-    return [block for block in one_by_one if block is not None]
+    return list(filter(None, decode_each(raw, tuple[ContentBlock, ...], ContentBlock) or ()))
 
 
 def join_block_text(found: list[ContentBlock]) -> str:
@@ -218,11 +206,7 @@ class TranscriptFile(msgspec.Struct, frozen=True):
 
     def read(self, start: int, end: int) -> bytes:
         """Read the bytes from `start` up to `end`; fewer where the file has become shorter."""
-        parts: list[bytes] = []
-        while start < end and (part := os.pread(self.fd, min(end - start, CHUNK), start)):
-            parts.append(part)
-            start += len(part)
-        return b"".join(parts)
+        return b"".join(self.chunks(start, end))
 
     def chunks(self, start: int, end: int) -> Iterator[bytes]:
         """Read the same bytes piece by piece."""

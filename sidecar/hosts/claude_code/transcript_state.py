@@ -104,7 +104,7 @@ class TranscriptState:
                 self._assistant(at, line, line.message)
             case "attachment" if not line.is_sidechain:
                 self._descend(line)
-                self._attachment(at, try_decode(line.attachment, transcript_lines.ATTACHMENTS))
+                self._attachment(at, try_decode(line.attachment, transcript_lines.Attachment))
             case "queue-operation":
                 self.queue.operate(
                     line.operation, next(iter(transcript_lines.read_texts(line.content)), None)

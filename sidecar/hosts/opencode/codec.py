@@ -7,7 +7,7 @@ parent. `opencode run` passes the words of a shell on in quotes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, TypedDict
+from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +18,7 @@ from sidecar.hosts.shared import (
     HOSTILE_NAME_SHOWN,
     OPENCODE,
     WORKER_MARKER,
+    EventFields,
     checked_project_folder,
     checked_session_id,
     clip_note,
@@ -181,14 +182,6 @@ class PluginAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ours: bool = False
 
 
-class _CommonFields(TypedDict):
-    key: SessionKey
-    project: str
-    environment: Environment
-    subagent: bool
-    ours: bool
-
-
 class OpenCodeCodec:
     """Implements ports.HostCodec."""
 
@@ -204,10 +197,10 @@ class OpenCodeCodec:
         return msgspec.json.encode(_build_plugin_answer(answer, feedback))
 
 
-def _common_fields(session: PluginSession, environment: Environment) -> _CommonFields:
+def _common_fields(session: PluginSession, environment: Environment) -> EventFields:
     folder = checked_project_folder(session.directory)
     own = {name: value for name, value in environment.items() if name != "CLAUDE_PROJECT_DIR"}
-    return _CommonFields(
+    return EventFields(
         key=SessionKey(HOST, checked_session_id(session.parent or session.id)),
         project=folder,
         environment={**own, "PWD": folder},
@@ -216,7 +209,7 @@ def _common_fields(session: PluginSession, environment: Environment) -> _CommonF
     )
 
 
-def _convert_event(event: PluginEvent, common: _CommonFields) -> AnyHostEvent:
+def _convert_event(event: PluginEvent, common: EventFields) -> AnyHostEvent:
     match event:
         case SessionStartEvent():
             origin = SessionOrigin.STARTUP if event.fresh else SessionOrigin.RESUME
@@ -233,13 +226,16 @@ def _convert_event(event: PluginEvent, common: _CommonFields) -> AnyHostEvent:
             planned = READ_ONLY in (event.last.agent, event.last.mode)
             told = AgentStopped(**common, transcript="", headless=event.run, read_only=planned)
         case SessionErrorEvent():
-            told = _convert_failure(event, common)
+            # A turn that the user stopped also fails; the host reports it again when the session is idle.
+            error = try_decode(event.error, wire.MessageError) or wire.MessageError()
+            why = "stopped by the user" if error.name == ABORTED else describe_host_error(error)
+            told = TurnFailed(**common, error=why)
         case SessionDeletedEvent():
             told = SessionDeleted(**common)
     return told
 
 
-def _convert_command(event: CommandEvent, common: _CommonFields) -> AnyHostEvent:
+def _convert_command(event: CommandEvent, common: EventFields) -> AnyHostEvent:
     name = next((one for one in COMMAND_NAMES if one == event.command), None)
     if name is None:
         known = ", ".join(f"/supervisor:{one}" for one in COMMAND_NAMES)
@@ -249,24 +245,15 @@ def _convert_command(event: CommandEvent, common: _CommonFields) -> AnyHostEvent
     return CommandTyped(**common, order=parse_order(name, unquote_arguments(event.arguments)), prompt_id="")
 
 
-def _convert_failure(event: SessionErrorEvent, common: _CommonFields) -> AnyHostEvent:
-    """Convert the failure of a turn.
-
-    A turn that the user stopped also fails; the host reports it again when the session is idle.
-    """
-    error = try_decode(event.error, wire.ERROR_DECODER) or wire.MessageError()
-    return TurnFailed(
-        **common, error="stopped by the user" if error.name == ABORTED else describe_host_error(error)
-    )
-
-
 def _build_plugin_answer(answer: HostAnswer, feedback: str) -> PluginAnswer:
     match answer:
         case Continue():
             if not feedback.strip():
                 raise ValueError("a continuation without words")
             return PluginAnswer(
-                notice=clip_note(answer.note), variant="warning", say=_clip_agent_text(feedback)
+                notice=clip_note(answer.note),
+                variant="warning",
+                say=truncate_middle_utf16(feedback, SAID_LIMIT),
             )
         case Rest():
             bad = answer.alarm or answer.reason in (RestReason.UNJUDGED, RestReason.WAITING)
@@ -280,7 +267,7 @@ def _build_plugin_answer(answer: HostAnswer, feedback: str) -> PluginAnswer:
                 notice=clip_note(answer.text),
                 variant="error" if answer.refused else "info",
                 work=answer.work and not answer.refused,
-                context=_clip_agent_text(answer.context),
+                context=truncate_middle_utf16(answer.context, SAID_LIMIT),
                 refused=answer.refused,
             )
         case NoReply():
@@ -289,8 +276,3 @@ def _build_plugin_answer(answer: HostAnswer, feedback: str) -> PluginAnswer:
             return PluginAnswer(
                 ours=True
             )  # the plugin knows the calling session; the host itself asks for permission
-
-
-def _clip_agent_text(text: str) -> str:
-    """Return a text that UTF-8 can encode; names of files need not be."""
-    return truncate_middle_utf16(text, SAID_LIMIT)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-import msgspec
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
 from sidecar.hosts.opencode import wire
-from sidecar.hosts.opencode.messages import covers_last_turn, read_last_turn
+from sidecar.hosts.opencode.messages import read_last_turn, read_whole_turn
 from sidecar.hosts.shared import try_decode
 from sidecar.kernel.text import clean_text
 from sidecar.kernel.turn import Turn
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     from sidecar.kernel.events import AgentStopped
 
+
+T = TypeVar("T")
 
 JUDGE_AGENT: Final = "supervisor-judge"
 """The hidden agent without tools that the plugin adds to the host, so that the host's model can judge."""
@@ -84,8 +86,6 @@ class _ApiCall(Struct, frozen=True):
     given: dict[str, Any]
 
 
-EVENT_HEAD_DECODER: Final = msgspec.json.Decoder(_EventHead)
-MODEL_DECODER: Final = msgspec.json.Decoder(OpenCodeModel)
 _SESSION_CONTEXT: ContextVar[SessionContext | None] = ContextVar("about", default=None)
 
 
@@ -94,10 +94,10 @@ def set_session_context(host: HostConnection, event: bytes) -> None:
 
     Changes nothing if the event cannot be decoded.
     """
-    told = try_decode(event, EVENT_HEAD_DECODER)
+    told = try_decode(event, _EventHead)
     if told is None:
         return
-    model = try_decode(told.last, MODEL_DECODER) or OpenCodeModel()
+    model = try_decode(told.last, OpenCodeModel) or OpenCodeModel()
     newest = bytes(told.messages)
     _SESSION_CONTEXT.set(SessionContext(host, told.session.id, told.session.directory, model, newest))
 
@@ -163,6 +163,8 @@ Pictures in a prompt may make it too long.
 """
 TOO_LONG: Final = "the answer is too long"
 """The plugin's error for an answer that does not fit into a line."""
+SHORT_ANSWER: Final = 64 << 10
+"""Bytes of messages that are read without a thread, in about a millisecond."""
 FETCH_SECONDS: Final = 30.0
 """Longest wait for one step, in seconds."""
 
@@ -190,15 +192,19 @@ class OpenCodeHistory:
 
     async def _read(self, session: str, counted_to: int) -> Turn:
         raw = await _fetch_first_messages(session)
-        for limit, more in zip(FETCH_STEPS, (*FETCH_STEPS[1:], 0), strict=True):
-            if not more or await asyncio.to_thread(covers_last_turn, raw, limit):
-                break
+        for limit, more in pairwise(FETCH_STEPS):
+            if (turn := await _work(read_whole_turn, raw, counted_to, limit)) is not None:
+                return turn
             try:
                 raw = await _fetch_newest_messages(session, more)
             except PeerError:  # too long for one answer: the fewer messages of the step before must do
                 break
-        # it takes tenths of a second for hundreds of calls
-        return await asyncio.to_thread(read_last_turn, raw, counted_to)
+        return await _work(read_last_turn, raw, counted_to)
+
+
+async def _work(read: Callable[..., T], raw: bytes, *given: int) -> T:
+    """Read messages, in a thread where that may take longer than to begin one."""
+    return read(raw, *given) if len(raw) <= SHORT_ANSWER else await asyncio.to_thread(read, raw, *given)
 
 
 async def _fetch_first_messages(session: str) -> bytes:

@@ -19,7 +19,6 @@ from msgspec import Struct
 
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.tools import read_todo_part, read_tool_part
-from sidecar.hosts.shared import try_decode
 from sidecar.kernel.text import clean_line, strip_control_codes, truncate_middle
 from sidecar.kernel.turn import CallOutcome, Todo, Turn
 
@@ -61,36 +60,33 @@ def read_last_turn(raw: bytes, counted_to: int = -1) -> Turn:
     Tokens are those of answers completed after `counted_to`, or of this turn if it is negative. Never raises:
     what is not a list of messages gives a turn that is not `readable`.
     """
+    return read_whole_turn(raw, counted_to) or Turn()
+
+
+def read_whole_turn(raw: bytes, counted_to: int = -1, limit: int = wire.MESSAGES_LIMIT + 1) -> Turn | None:
+    """Read the last turn of the newest `limit` messages; None if they may not hold the whole of it.
+
+    Only an answer before a prompt shows that the prompt opens the turn and did not join it.
+    """
     found = wire.decode_messages(raw)
     if found is None:
         return Turn(position=max(counted_to, 0), readable=False, unfinished=UNREADABLE)
-    told = [_parse_message(message) for message in found]
+    told = [_parse_message(message) for message in found if message is not None]
     begin, end = _turn_bounds(told)
+    if len(found) >= limit and not any(one.answers for one in told[:begin]):
+        return None
     return _build_turn(told, begin, end, counted_to)
 
 
 def describe_host_error(error: wire.MessageError) -> str:
     """Return what the host says of an error, in one line."""
-    said = try_decode(error.data, wire.ERROR_DATA_DECODER) or wire.ErrorData()
+    said = wire.error_data(error)
     text = f"{error.name}: {said.message}" if said.message else error.name
     return clean_line(text, ERROR_LIMIT)
 
 
-def covers_last_turn(raw: bytes, limit: int) -> bool:
-    """Return whether `raw`, the newest `limit` messages of a session, holds the whole last turn.
-
-    Only an answer before a prompt shows that the prompt opens the turn and did not join it.
-    """
-    listed = try_decode(raw, wire.RAW_LIST_DECODER) or []
-    if len(listed) < limit:
-        return True
-    told = [_parse_message(message) for message in wire.decode_messages(raw) or []]
-    begin, _ = _turn_bounds(told)
-    return any(one.answers for one in told[:begin])
-
-
 def _parse_message(message: wire.HostMessage) -> ParsedMessage:
-    parts = tuple(wire.decode_parts(message))
+    parts = wire.decode_parts(message)
     if message.info.role == "user":
         return ParsedMessage(message, parts, _prompt_text(parts))
     answers = message.info.role == "assistant"
@@ -158,6 +154,7 @@ def _build_turn(told: list[ParsedMessage], begin: int, end: int, counted_to: int
         for name in _continuation_ids(one)
     ]
     error = wire.message_error(answers[-1].message) if answers else None
+    counted = told[begin:] if counted_to < 0 else [one for one in told if _completion_time(one) > counted_to]
     return Turn(
         prompts=(*prompts[:1], *prompts[1:][1 - PROMPTS_LIMIT :]),
         prompt_id=next((one.message.info.id for one in turn if one.prompt), ""),
@@ -170,7 +167,7 @@ def _build_turn(told: list[ParsedMessage], begin: int, end: int, counted_to: int
         queued=any(one.prompt for one in told[end:]),
         interrupted=error is not None and error.name == ABORTED,
         unfinished=_unfinished_reason(told),
-        tokens=_count_tokens(told, begin, counted_to),
+        tokens=sum(wire.message_tokens(one.message) for one in counted if one.answers),
         position=max((_completion_time(one) for one in told if one.answers), default=max(counted_to, 0)),
     )
 
@@ -247,8 +244,3 @@ def _continuation_ids(one: ParsedMessage) -> list[str]:
 def _completion_time(one: ParsedMessage) -> int:
     at = wire.message_time(one.message)
     return int(at.completed or at.created)
-
-
-def _count_tokens(told: list[ParsedMessage], begin: int, counted_to: int) -> int:
-    counted = told[begin:] if counted_to < 0 else [one for one in told if _completion_time(one) > counted_to]
-    return sum(wire.message_tokens(one.message) for one in counted if one.answers)

@@ -78,15 +78,16 @@ class _Front(Struct, frozen=True):
 # --- Building the file --------------------------------------------------------------------------------------
 
 
-def bake_plugin_file(source: str, root: Path, offers: InstallationInfo) -> str:
-    """Build the file for this installation. `source` is hooks/opencode.js, `root` the plugin's folder.
+def bake_plugin_file(root: Path, offers: InstallationInfo) -> str:
+    """Build the file for this installation of hooks/opencode.js below `root`, the plugin's folder.
 
     Raises HostError if the installation is incomplete.
     """
-    return _bake(source, root / "hooks" / "opencode.js", _plugin_setup(root, offers), offers.version)
+    return _bake(root / "hooks" / "opencode.js", _plugin_setup(root, offers), offers.version)
 
 
-def _bake(source: str, place: Path, setup: dict[str, Any], version: str) -> str:
+def _bake(place: Path, setup: dict[str, Any], version: str) -> str:
+    source = _read_plugin_text(place, FILE_LIMIT)
     told = msgspec.json.format(msgspec.json.encode(setup), indent=2).decode()
     if len(_SETUP.findall(source)) != 1:
         raise _broken_install_error(f"{place} has no place for the commands")
@@ -94,16 +95,9 @@ def _bake(source: str, place: Path, setup: dict[str, Any], version: str) -> str:
     return _HEAD.format(version=version, digest=_body_digest(body)) + "\n" + body
 
 
-def bake_plugin_from_root(root: Path, offers: InstallationInfo) -> str:
-    """Build the file from the hooks/opencode.js of `root`. Raises HostError."""
-    return bake_plugin_file(_read_plugin_text(root / "hooks" / "opencode.js", FILE_LIMIT), root, offers)
-
-
 def bake_status_file(root: Path, offers: InstallationInfo) -> str:
     """Build the plugin of the status line from the hooks/opencode-status.js of `root`. Raises HostError."""
-    place = root / "hooks" / "opencode-status.js"
-    source = _read_plugin_text(place, FILE_LIMIT)
-    return _bake(source, place, {"command": offers.command}, offers.version)
+    return _bake(root / "hooks" / "opencode-status.js", {"command": offers.command}, offers.version)
 
 
 def _plugin_setup(root: Path, offers: InstallationInfo) -> dict[str, Any]:
@@ -374,11 +368,12 @@ def write_stand_in(folder: Path) -> None:
 
 
 def remove_stand_in(folder: Path) -> None:
-    """Remove the stand-in if it is ours. Raises OSError."""
+    """Remove the stand-in if it is ours, and folders that are empty then. Raises OSError."""
     if has_stand_in(folder):
         (folder / "package-lock.json").unlink()
         with suppress(FileNotFoundError):
             (folder / "node_modules").rmdir()
+        remove_empty_folders(folder)
 
 
 # --- Plugins named in configuration files -------------------------------------------------------------------

@@ -14,8 +14,6 @@ import msgspec
 
 from sidecar.hosts.opencode.wire import (
     NOTHING,
-    RAW_LIST_DECODER,
-    STATE_DECODER,
     MessagePart,
     ToolState,
     decode_text,
@@ -26,6 +24,7 @@ from sidecar.hosts.shared import (
     PATH_LIMIT,
     TODO_LIMIT,
     build_todo,
+    decode_each,
     name_actions,
     result_output,
     tool_action,
@@ -70,6 +69,7 @@ class OpenCodeToolInput(msgspec.Struct, frozen=True, rename={"file_path": "fileP
     command: str = ""
     file_path: str = ""
     patch: str = ""
+    todos: msgspec.Raw = NOTHING
 
 
 class CallMetadata(msgspec.Struct, frozen=True):
@@ -85,23 +85,11 @@ class TodoItem(msgspec.Struct, frozen=True):
     status: str = "pending"
 
 
-class TodoListInput(msgspec.Struct, frozen=True):
-    """The to-do list in a call's input."""
-
-    todos: msgspec.Raw = NOTHING
-
-
-OPENCODE_INPUT_DECODER: Final = msgspec.json.Decoder(OpenCodeToolInput)
-METADATA_DECODER: Final = msgspec.json.Decoder(CallMetadata)
-TODO_LIST_DECODER: Final = msgspec.json.Decoder(TodoListInput)
-TODO_ITEM_DECODER: Final = msgspec.json.Decoder(TodoItem)
-
-
 def read_tool_part(part: MessagePart) -> ToolCall:
     """Convert a tool part into a call."""
-    state = try_decode(part.state, STATE_DECODER) or ToolState()
+    state = try_decode(part.state, ToolState) or ToolState()
     doing = tool_action(part.tool, DOING)
-    given = try_decode(state.input, OPENCODE_INPUT_DECODER) or OpenCodeToolInput()
+    given = try_decode(state.input, OpenCodeToolInput) or OpenCodeToolInput()
     line = strip_control_codes(given.command) if doing is ToolAction.RUN else ""
     outcome, exit_code = _part_outcome(part, doing, state)
     said = decode_text(state.error) if state.status == "error" else decode_text(state.output)
@@ -120,17 +108,11 @@ def read_tool_part(part: MessagePart) -> ToolCall:
 
 def read_todo_part(part: MessagePart) -> tuple[Todo, ...]:
     """Return the list that a to-do call leaves behind, without cancelled entries."""
-    state = try_decode(part.state, STATE_DECODER) or ToolState()
-    given = try_decode(state.input, TODO_LIST_DECODER) or TodoListInput()
-    found = (
-        try_decode(one, TODO_ITEM_DECODER)
-        for one in (try_decode(given.todos, RAW_LIST_DECODER) or [])[:TODO_LIMIT]
-    )
-    return tuple(
-        build_todo(item.content, item.status)
-        for item in found
-        if item is not None and item.status != "cancelled"
-    )
+    state = try_decode(part.state, ToolState) or ToolState()
+    given = try_decode(state.input, OpenCodeToolInput) or OpenCodeToolInput()
+    found = decode_each(given.todos, tuple[TodoItem, ...], TodoItem) or ()
+    kept = [item for item in found[:TODO_LIMIT] if item is not None and item.status != "cancelled"]
+    return tuple(build_todo(item.content, item.status) for item in kept)
 
 
 def _edited_paths(given: OpenCodeToolInput) -> tuple[str, ...]:
@@ -155,7 +137,7 @@ def _part_outcome(part: MessagePart, doing: ToolAction, state: ToolState) -> tup
 
 
 def _command_outcome(state: ToolState) -> tuple[CallOutcome, int | None]:
-    known = try_decode(state.metadata, METADATA_DECODER) or CallMetadata()
+    known = try_decode(state.metadata, CallMetadata) or CallMetadata()
     if known.exit is msgspec.UNSET:
         return CallOutcome.OK, None
     if known.exit is None:

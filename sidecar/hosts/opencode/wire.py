@@ -10,11 +10,12 @@ Rules of this file:
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
-from sidecar.hosts.shared import try_decode
+from sidecar.hosts.shared import decode_each, try_decode
+from sidecar.kernel.settings import TokenUsage
 
 NOTHING: Final = msgspec.Raw(b"null")
 BYTES_LIMIT: Final = 64 * 1024 * 1024
@@ -49,16 +50,24 @@ class MessageTokens(msgspec.Struct, frozen=True):
     cache: CacheTokens = CacheTokens()
 
     @property
-    def total(self) -> int:
-        """Uncached input plus output."""
-        parts = (self.input, self.output, self.reasoning, self.cache.write)
-        return int(sum(part for part in parts if part and part > 0))
+    def usage(self) -> TokenUsage:
+        """The tokens; what was written to the cache was not cached."""
+        pairs = ((self.input, self.cache.write), (self.cache.read,), (self.output, self.reasoning))
+        return TokenUsage(*(int(sum(part for part in parts if part and part > 0)) for parts in pairs))
 
 
-class ErrorData(msgspec.Struct, frozen=True):
-    """The message of an error."""
+class ErrorData(msgspec.Struct, frozen=True, rename={"status": "statusCode", "headers": "responseHeaders"}):
+    """The message of an error, and the status with which the model service answered."""
 
     message: str = ""
+    status: int | None = None
+    headers: Any = None
+
+    @property
+    def retry_after(self) -> float:
+        """Seconds after which the service answers again, as it says; 0.0 where it says nothing."""
+        told = str(self.headers.get("retry-after", "")) if isinstance(self.headers, dict) else ""
+        return float(told) if told.replace(".", "", 1).isdecimal() else 0.0
 
 
 class MessageError(msgspec.Struct, frozen=True):
@@ -119,52 +128,33 @@ class ToolState(msgspec.Struct, frozen=True):
     metadata: msgspec.Raw = NOTHING
 
 
-MESSAGE_DECODER: Final = msgspec.json.Decoder(HostMessage)
-PART_DECODER: Final = msgspec.json.Decoder(MessagePart)
-STATE_DECODER: Final = msgspec.json.Decoder(ToolState)
-TIME_DECODER: Final = msgspec.json.Decoder(MessageTime)
-TOKENS_DECODER: Final = msgspec.json.Decoder(MessageTokens)
-ERROR_DECODER: Final = msgspec.json.Decoder(MessageError)
-ERROR_DATA_DECODER: Final = msgspec.json.Decoder(ErrorData)
-COST_DECODER: Final = msgspec.json.Decoder(float)
-TEXT_DECODER: Final = msgspec.json.Decoder(str)
-RAW_LIST_DECODER: Final = msgspec.json.Decoder(list[msgspec.Raw])
-
-
-def decode_messages(raw: bytes) -> list[HostMessage] | None:
-    """Return the newest messages, oldest first, without those that do not decode.
+def decode_messages(raw: bytes) -> tuple[HostMessage | None, ...] | None:
+    """Return the newest messages, oldest first, with None for each that does not decode.
 
     Returns None if `raw` is not a list, or too long.
     """
-    if len(raw) > BYTES_LIMIT:
-        return None
-    found = try_decode(raw, RAW_LIST_DECODER)
-    if found is None:
-        return None
-    each = (try_decode(one, MESSAGE_DECODER) for one in found[-MESSAGES_LIMIT:])
-    return [message for message in each if message is not None]
+    found = None if len(raw) > BYTES_LIMIT else decode_each(raw, tuple[HostMessage, ...], HostMessage)
+    return found and found[-MESSAGES_LIMIT:]
 
 
-def decode_parts(message: HostMessage) -> list[MessagePart]:
+def decode_parts(message: HostMessage) -> tuple[MessagePart, ...]:
     """Return the parts of a message, without those that do not decode."""
-    each = (try_decode(one, PART_DECODER) for one in try_decode(message.parts, RAW_LIST_DECODER) or [])
-    return [part for part in each if part is not None]
+    return tuple(filter(None, decode_each(message.parts, tuple[MessagePart, ...], MessagePart) or ()))
 
 
 def message_time(message: HostMessage) -> MessageTime:
     """Return when a message was created and completed; the defaults if it does not say."""
-    return try_decode(message.info.time, TIME_DECODER) or MessageTime()
+    return try_decode(message.info.time, MessageTime) or MessageTime()
 
 
 def message_tokens(message: HostMessage) -> int:
     """Return uncached input plus output of the request that made this answer."""
-    spent = try_decode(message.info.tokens, TOKENS_DECODER)
-    return spent.total if spent is not None else 0
+    return (try_decode(message.info.tokens, MessageTokens) or MessageTokens()).usage.tokens
 
 
 def message_cost(message: HostMessage) -> float | None:
     """Return what this answer cost in dollars, None if the host does not say so."""
-    dollars = try_decode(message.info.cost, COST_DECODER)
+    dollars = try_decode(message.info.cost, float)
     return dollars if dollars is not None and 0 <= dollars <= COST_LIMIT else None
 
 
@@ -172,9 +162,14 @@ def message_error(message: HostMessage) -> MessageError | None:
     """Return why an answer ended early, None if it did not."""
     if bytes(message.info.error) == b"null":
         return None
-    return try_decode(message.info.error, ERROR_DECODER) or MessageError(name="UnknownError")
+    return try_decode(message.info.error, MessageError) or MessageError(name="UnknownError")
+
+
+def error_data(error: MessageError) -> ErrorData:
+    """Return what is known of an error."""
+    return try_decode(error.data, ErrorData) or ErrorData()
 
 
 def decode_text(raw: msgspec.Raw) -> str:
     """Return a text, "" if it is none."""
-    return try_decode(raw, TEXT_DECODER) or ""
+    return try_decode(raw, str) or ""

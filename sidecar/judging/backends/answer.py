@@ -31,6 +31,7 @@ from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.evidence import Answer, Judgement, Verdict
 from sidecar.kernel.text import LINE_LIMIT, one_printable_line
+from sidecar.platform.concurrency import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -47,7 +48,7 @@ class NoVerdictError(ServiceError):
     """No verdict can be obtained. The text is one line for a person."""
 
 
-class OngoingJudgement:
+class OngoingJudgement(Deadline):
     """A judgement in progress: its deadline and its cost so far.
 
     The `seconds` until the deadline count from the creation of this object. `tokens`, `calls` and `cents` are
@@ -56,6 +57,7 @@ class OngoingJudgement:
     """
 
     def __init__(self, backend: str, model: str, seconds: float) -> None:
+        super().__init__(seconds)
         self.backend = backend
         self.model = model
         self.seconds = seconds
@@ -63,13 +65,6 @@ class OngoingJudgement:
         self.calls = 0
         self._open = 0
         self.cents: float | None = 0.0
-        self.trouble = ""
-        self._until = asyncio.get_running_loop().time() + seconds
-
-    @property
-    def left(self) -> float:
-        """Seconds until the deadline."""
-        return self._until - asyncio.get_running_loop().time()
 
     def begin(self) -> None:
         """Count a request that is sent; its cost is unknown until `pay` or `refused`."""
@@ -135,24 +130,21 @@ async def ask_for_verdict(
     `texts`: the folder of judge.md and repair.md. Raises NoVerdictError, and OSError or UnicodeError if one
     of these files cannot be read.
     """
-    prompt = await asyncio.to_thread(
-        build_judge_prompt, case, texts
-    )  # takes up to a second for the worst case
+    # it takes up to a second for the worst case
+    prompt = await asyncio.to_thread(build_judge_prompt, case, texts)
     said = await answer(prompt)
     try:
         return parse_verdict(said)
     except InvalidAnswerError as fault:
         if "{" not in said:
-            raise NoVerdictError(
-                f"the judge gave no verdict; it said: {one_printable_line(said) or '-'}"
-            ) from None
+            told = one_printable_line(said) or "-"
+            raise NoVerdictError(f"the judge gave no verdict; it said: {told}") from None
         again = build_repair_prompt(prompt, said[:ANSWER_LIMIT], str(fault), texts)
     try:
         return parse_verdict(await answer(again))
     except InvalidAnswerError as fault:
-        raise NoVerdictError(
-            f"the judge's answer was unfit twice: {one_printable_line(str(fault))}"
-        ) from None
+        why = one_printable_line(str(fault))
+        raise NoVerdictError(f"the judge's answer was unfit twice: {why}") from None
 
 
 def parse_verdict(text: str) -> Verdict:

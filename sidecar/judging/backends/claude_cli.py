@@ -94,7 +94,7 @@ async def _run_claude(
     if ended.ending is ProcessEnding.TIMED_OUT:
         raise hearing.late()
     result = _parse_claude_result(ended)
-    hearing.pay(result.usage.tokens, result.cents)
+    hearing.pay(result.usage.counted.tokens, result.cents)
     if result.is_error:
         raise NoVerdictError(explain_claude_failure(result))
     return result.answer

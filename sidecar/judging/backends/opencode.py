@@ -77,10 +77,7 @@ class OpenCodeJudge:
         return ChosenBackend(BACKEND, "OpenCode's model of that name" if named else "the session's own model")
 
     async def ask(
-        self,
-        case: JudgeCase,
-        environment: Mapping[str, str],
-        settings: Settings,
+        self, case: JudgeCase, environment: Mapping[str, str], settings: Settings
     ) -> JudgeAnswered | JudgeFailed:
         """Return one verdict, or why there is none."""
         model = _choose_model(settings)
@@ -127,9 +124,7 @@ async def _ask_model(
         try:
             said = await link.call_host_api("session.prompt", {"path": path, "body": body}, hearing.left)
         except PeerError as error:
-            raise NoVerdictError(
-                f"OpenCode's model did not answer: {one_printable_line(str(error))}"
-            ) from None
+            raise _no_answer(str(error)) from None
     return _read_model_answer(bytes(said), hearing)
 
 
@@ -150,9 +145,8 @@ async def _create_session() -> dict[str, str]:
         made = await link.call_host_api("session.create", {"body": body}, SHORT_S)
         return {"id": msgspec.json.decode(made, type=_CreatedSession).id}
     except (PeerError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise NoVerdictError(
-            f"OpenCode made no session for the judge: {one_printable_line(str(error))}"
-        ) from None
+        why = one_printable_line(str(error))
+        raise NoVerdictError(f"OpenCode made no session for the judge: {why}") from None
 
 
 async def _delete_session(making: asyncio.Task[dict[str, str]]) -> None:
@@ -167,16 +161,14 @@ async def _delete_session(making: asyncio.Task[dict[str, str]]) -> None:
 
 
 def _read_model_answer(said: bytes, hearing: OngoingJudgement) -> str:
-    answer = try_decode(said, wire.MESSAGE_DECODER)
+    answer = try_decode(said, wire.HostMessage)
     if answer is None:
         raise NoVerdictError("OpenCode's answer cannot be read")
     dollars = wire.message_cost(answer)
     hearing.pay(wire.message_tokens(answer), None if dollars is None else 100 * dollars)
     fault = wire.message_error(answer)
     if fault is not None:
-        raise NoVerdictError(
-            f"OpenCode's model did not answer: {one_printable_line(describe_host_error(fault))}"
-        )
+        raise _no_answer(describe_host_error(fault))
     return "".join(
         part.text for part in wire.decode_parts(answer) if part.type == "text" and not part.synthetic
     )
@@ -218,11 +210,14 @@ async def _ask_run(
     stream.close(printed, complaint)
     if ended.ending is ProcessEnding.TIMED_OUT:
         raise hearing.late()
-    hearing.pay(stream.tokens, stream.cents)
+    hearing.pay(stream.usage.tokens, stream.cents)
     if stream.fault or not stream.text:
-        why = stream.fault or ended.reason or complaint.strip() or "it said nothing"
-        raise NoVerdictError(f"OpenCode's model did not answer: {one_printable_line(why)}")
+        raise _no_answer(stream.fault or ended.reason or complaint.strip() or "it said nothing")
     return stream.text
+
+
+def _no_answer(why: str) -> NoVerdictError:
+    return NoVerdictError(f"OpenCode's model did not answer: {one_printable_line(why)}")
 
 
 def _find_program(environment: Mapping[str, str]) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sidecar.judging.backends import sections
 from sidecar.judging.backends.quoting import fence_section
-from sidecar.judging.backends.tokens import MeasuredText, cut_to_tokens, estimate_tokens
+from sidecar.judging.backends.tokens import cut_to_tokens, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +30,6 @@ RUBRIC_LIMIT: Final = 3_000
 """Tokens of the criteria. A rubric file may have 8 KiB; in alphabetic languages that is less."""
 SUSPICION_LIMIT: Final = 400
 """Tokens of what a rule suspects."""
-CHARS_PER_TOKEN_LIMIT: Final = 8
-"""Characters per token; a text longer than this allows is rejected without estimating."""
 REPAIR_LIMIT: Final = 1_500
 """Tokens quoted of an invalid answer, and of what is wrong with it."""
 
@@ -99,38 +97,40 @@ def _read_instructions(path: Path) -> str:
 
 
 class _CaseSections:
-    """The sections of one case, within `room` tokens in all; each is estimated only once."""
+    """The sections of one case, within `room` tokens in all."""
 
     def __init__(self, case: JudgeCase, room: int, rubric_room: int) -> None:
         self._room = room
         self._first = tuple(_opening_sections(case, room, rubric_room))
-        self._prompts = sections.PromptsSection(case.prompts)
-        self._edits = sections.EditsSection(case)
-        self._facts = sections.EvidenceSection(case.evidence)
-        self._message = MeasuredText(sections.clean_bounded_text(case.last_message))
+        self._case = case
+        self._prompts = tuple(map(sections.clean_bounded_text, case.prompts))
+        self._facts = sections.clean_evidence(case.evidence)
+        self._message = sections.clean_bounded_text(case.last_message)
 
     def fitting(self) -> str:
         """Use the largest budget that fits, found by bisection.
 
         If none fits, use the smallest one and drop all evidence except what speaks against being done.
         """
-        at = bisect_left(SECTION_BUDGETS, True, key=lambda attempt: self._fits(self._told(attempt)))  # noqa: FBT003 - sought
+        at = bisect_left(SECTION_BUDGETS, True, key=self._fits)  # noqa: FBT003 - sought
         if at < len(SECTION_BUDGETS):
             return self._told(SECTION_BUDGETS[at])
         left = self._room - estimate_tokens(self._told(SECTION_BUDGETS[-1], ""))
-        return self._told(SECTION_BUDGETS[-1], self._facts.bare(left))
+        return self._told(SECTION_BUDGETS[-1], sections.facts_against(self._facts, left))
 
-    def _fits(self, told: str) -> bool:
-        return len(told) < CHARS_PER_TOKEN_LIMIT * self._room and estimate_tokens(told) < self._room
+    def _fits(self, room: _SectionBudget) -> bool:
+        return estimate_tokens(self._told(room)) < self._room
 
     def _told(self, room: _SectionBudget, evidence: str | None = None) -> str:
         if evidence is None:
-            evidence = self._facts.within(room.line, room.facts, room.detail, room.against)
+            evidence = sections.evidence_section(
+                self._facts, room.line, room.facts, room.detail, room.against
+            )
         rest = (
-            ("prompts", self._prompts.within(room.prompts)),
-            ("edits", self._edits.within(room.hunks)),
+            ("prompts", sections.prompts_section(self._prompts, room.prompts)),
+            ("edits", sections.edits_section(self._case, room.hunks)),
             ("evidence", evidence),
-            ("last message", self._message.cut(room.message)),
+            ("last message", cut_to_tokens(self._message, room.message)),
         )
         return "\n\n".join(fence_section(name, text) for name, text in (*self._first, *rest))
 

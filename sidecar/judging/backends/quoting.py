@@ -19,7 +19,6 @@ NO_MARKER: Final = "(quoted) "
 """Replaces the bracket of what looks like a marker of ours."""
 NO_EVIDENCE: Final = "(no evidence) "
 """Inserted before what looks like the start of an evidence line."""
-SUSPECT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 TERMINAL_ESCAPE: Final = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
     r"|(?:\x1b[\]P^_X]|[\x9d\x90])[^\x07\x1b\x9c\n]{0,2000}(?:\x07|\x1b\\|\x9c)"
@@ -51,11 +50,9 @@ EVIDENCE_LINE: Final = re.compile(
 
 def clean_foreign_text(text: str) -> str:
     """Return the text with everything in it visible."""
-    if not text.isascii() or SUSPECT.search(text):
-        text = TERMINAL_ESCAPE.sub("", text)
-        text = re.sub(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]", "\n", text)
-        text = INVISIBLE.sub("", text)
-        text = CONTROL.sub(_escape_control, text)
+    text = TERMINAL_ESCAPE.sub("", text)
+    text = re.sub(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]", "\n", text)
+    text = CONTROL.sub(_escape_control, INVISIBLE.sub("", text))
     text = re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)
     text = re.sub(r"\n{3,}", "\n\n", text)
     return EVIDENCE_LINE.sub(rf"{NO_EVIDENCE}\g<0>", MARKER.sub(NO_MARKER, text))

@@ -7,16 +7,15 @@ can look like another fact.
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from sidecar.judging.backends.quoting import clean_foreign_text, clean_one_line
-from sidecar.judging.backends.tokens import MeasuredText, cut_middle, cut_to_tokens, estimate_tokens
+from sidecar.judging.backends.tokens import cut_middle, cut_to_tokens, estimate_tokens
 from sidecar.kernel.evidence import EvidenceStrength, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sidecar.kernel.effects import JudgeCase
     from sidecar.kernel.evidence import Evidence, FileDiff
@@ -39,14 +38,6 @@ BARE_FACT_TOKENS: Final = 50
 """Tokens per fact if there is no room for anything else."""
 LEAST_PROMPT: Final = 40
 """Least tokens of each prompt that is shown."""
-STRENGTH_ORDER: Final = (
-    EvidenceStrength.NOTHING,
-    EvidenceStrength.FILES,
-    EvidenceStrength.WORK,
-    EvidenceStrength.CHECK,
-)
-"""Evidence strengths, from least to most."""
-
 PRINTED_BY: Final = {Source.GATE: "printed by the check", Source.TOOL: "printed by the agent's command"}
 """Where the detail of a fact comes from."""
 
@@ -79,11 +70,8 @@ def _format_criterion(one: Criterion, room: int) -> str:
     ident = clean_one_line(one.id or one.name)[:PATH_LIMIT]
     said = "" if _id_repeats_name(ident, name) else f" {name}"
     when = f" (when: {cut_to_tokens(clean_one_line(one.when), room)})" if one.when and room else ""
-    by = (
-        f" (shown by: {cut_to_tokens(clean_one_line(', '.join(one.evidence)), room)})"
-        if one.evidence and room
-        else ""
-    )
+    shown = cut_to_tokens(clean_one_line(", ".join(one.evidence)), room)
+    by = f" (shown by: {shown})" if one.evidence and room else ""
     text = _indent_lines(cut_to_tokens(clean_bounded_text(one.text), room), "  ").lstrip()
     return f"- {ident} [{one.severity}]{said}{when}{by}{':' if text else ''} {text}".rstrip()
 
@@ -96,25 +84,16 @@ def _id_repeats_name(ident: str, name: str) -> bool:
 # --- prompts ---
 
 
-class PromptsSection:
-    """The user's prompts, each estimated once."""
-
-    def __init__(self, texts: tuple[str, ...]) -> None:
-        self._known = tuple(
-            (number, MeasuredText(clean_bounded_text(text))) for number, text in enumerate(texts, start=1)
-        )
-
-    def within(self, tokens: int) -> str:
-        """Number the prompts; long ones are cut in the middle, and of too many the middle ones go."""
-        most = max(2, tokens // LEAST_PROMPT)
-        left_out, shown = len(self._known) - most, self._known
-        if left_out > 0:
-            shown = (*shown[: most // 2], *shown[len(shown) - (most - most // 2) :])
-        level = _fair_share([text.tokens for _, text in shown], tokens)
-        lines = [_indent_lines(f"{number}. {text.cut(level)}", "   ") for number, text in shown]
-        if left_out > 0:
-            lines.insert(most // 2, f"[... {left_out} prompts left out ...]")
-        return "\n\n".join(lines)
+def prompts_section(texts: Sequence[str], tokens: int) -> str:
+    """Number the clean prompts; long ones are cut in the middle, and of too many the middle ones go."""
+    most, shown = max(2, tokens // LEAST_PROMPT), list(enumerate(texts, start=1))
+    if (left_out := len(shown) - most) > 0:
+        del shown[most // 2 : most // 2 + left_out]
+    level = _fair_share([estimate_tokens(text) for _, text in shown], tokens)
+    lines = [_indent_lines(f"{number}. {cut_to_tokens(text, level)}", "   ") for number, text in shown]
+    if left_out > 0:
+        lines.insert(most // 2, f"[... {left_out} prompts left out ...]")
+    return "\n\n".join(lines)
 
 
 def _fair_share(sizes: list[int], tokens: int) -> int:
@@ -131,51 +110,29 @@ def _fair_share(sizes: list[int], tokens: int) -> int:
 # --- edits ---
 
 
-class EditsSection:
-    """The changed files, each cleaned and estimated once."""
-
-    def __init__(self, case: JudgeCase) -> None:
-        self._summary = tuple(_edits_summary(case))
-        self._known = tuple(
-            (_edit_heading(edit), _FileDiff(edit.hunks)) for edit in case.edits[:PROMPT_FILES_LIMIT]
-        )
-        self._more = max(0, len(case.edits) - PROMPT_FILES_LIMIT)
-
-    def within(self, tokens: int) -> str:
-        """List how many files changed, which, and as many of their lines as fit."""
-        lines = list(self._summary)
-        for named, hunks in self._known:
-            lines.append(named)
-            if tokens > 0 and hunks.text:
-                shown, cost = hunks.beginning(tokens)
-                tokens -= cost
-                lines.append(_indent_lines(shown, "    ") if shown else "    (no room for its lines)")
-        if self._more:
-            lines.append(f"[... {self._more} more files ...]")
-        return "\n".join(lines)
+def edits_section(case: JudgeCase, tokens: int) -> str:
+    """List how many files changed, which, and as many of their lines as fit."""
+    lines = list(_edits_summary(case))
+    for edit in case.edits[:PROMPT_FILES_LIMIT]:
+        lines.append(_edit_heading(edit))
+        if tokens > 0 and edit.hunks:
+            shown, cost = _beginning_of_diff(edit.hunks, tokens)
+            tokens -= cost
+            lines.append(_indent_lines(shown, "    ") if shown else "    (no room for its lines)")
+    if (more := len(case.edits) - PROMPT_FILES_LIMIT) > 0:
+        lines.append(f"[... {more} more files ...]")
+    return "\n".join(lines)
 
 
-class _FileDiff:
-    """The diff of one file, cut at the end of a line."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def beginning(self, tokens: int) -> tuple[str, int]:
-        """Return as many lines as fit, and their tokens."""
-        lines, sums = self._weighed
-        kept = bisect_right(sums, tokens - MORE_LINES_TOKENS) - 1 if sums[-1] > tokens else len(lines)
-        if kept <= 0:
-            return "", 0
-        left = len(lines) - kept
-        return "\n".join([*lines[:kept], f"... {left} more lines"] if left else lines), sums[
-            kept
-        ] + MORE_LINES_TOKENS
-
-    @cached_property
-    def _weighed(self) -> tuple[list[str], list[int]]:
-        lines = clean_foreign_text(self.text).split("\n")
-        return lines, [0, *accumulate(estimate_tokens(line) + 1 for line in lines)]
+def _beginning_of_diff(hunks: str, tokens: int) -> tuple[str, int]:
+    """Return as many lines of a diff as fit, and their tokens."""
+    lines = clean_foreign_text(hunks).split("\n")
+    sums = [0, *accumulate(estimate_tokens(line) + 1 for line in lines)]
+    kept = bisect_right(sums, tokens - MORE_LINES_TOKENS) - 1 if sums[-1] > tokens else len(lines)
+    if kept <= 0:
+        return "", 0
+    more = [f"... {len(lines) - kept} more lines"] if kept < len(lines) else []
+    return "\n".join([*lines[:kept], *more]), sums[kept] + MORE_LINES_TOKENS
 
 
 def _edits_summary(case: JudgeCase) -> Iterator[str]:
@@ -197,50 +154,49 @@ def _edit_heading(edit: FileDiff) -> str:
 # --- evidence ---
 
 
-class EvidenceSection:
-    """The evidence of a case, cleaned once."""
+CleanEvidence = list[tuple["Evidence", str, str]]
+"""Evidence, with its clean fact and detail."""
 
-    def __init__(self, evidence: tuple[Evidence, ...]) -> None:
-        self._known = tuple(
-            (
-                one,
-                MeasuredText(clean_one_line(one.fact[:FACT_LIMIT])),
-                MeasuredText(clean_bounded_text(one.detail[-DETAIL_LIMIT:])),
-            )
-            for one in evidence
-        )
 
-    def within(self, line: int, good: int, detail: int, bad_detail: int) -> str:
-        """Format every fact against being done, and the `good` strongest ones of the others.
+def clean_evidence(evidence: Iterable[Evidence]) -> CleanEvidence:
+    """Clean the evidence of a case."""
+    return [
+        (one, clean_one_line(one.fact[:FACT_LIMIT]), clean_bounded_text(one.detail[-DETAIL_LIMIT:]))
+        for one in evidence
+    ]
 
-        The other arguments are tokens: of a fact, of a detail, and of a detail of a fact against.
-        """
-        others = sorted(
-            (_evidence_rank(one), place) for place, (one, _, _) in enumerate(self._known) if not one.bad
-        )
-        left_out = {place for _, place in others[: max(0, len(others) - good)]}
-        lines = [
-            _format_fact(one, fact.cut(line), text.cut(bad_detail if one.bad else detail))
-            for place, (one, fact, text) in enumerate(self._known)
-            if place not in left_out
-        ]
-        if left_out:
-            lines.insert(0, f"[... {len(left_out)} facts that are not AGAINST left out ...]")
-        return "\n".join(lines)
 
-    def bare(self, tokens: int) -> str:
-        """Format only the facts against, in short lines; of too many the middle ones go."""
-        lines = [_format_fact(one, fact.cut(BARE_FACT_TOKENS), "") for one, fact, _ in self._known if one.bad]
-        sizes, room = [estimate_tokens(line) + 1 for line in lines], tokens - 30
-        kept = 0
-        for place in range(len(lines)):
-            room -= sizes[place // 2] if place % 2 == 0 else sizes[-1 - place // 2]
-            if room < 0:
-                break
-            kept += 1
-        head, last = lines[: (kept + 1) // 2], lines[len(lines) - kept // 2 :]
-        left = len(lines) - kept
-        return "\n".join([*head, f"[... {left} facts AGAINST left out ...]", *last] if left else lines)
+def evidence_section(known: CleanEvidence, line: int, good: int, detail: int, bad_detail: int) -> str:
+    """Format every fact against being done, and the `good` strongest ones of the others.
+
+    The other arguments are tokens: of a fact, of a detail, and of a detail of a fact against.
+    """
+    others = sorted((_evidence_rank(one), place) for place, (one, _, _) in enumerate(known) if not one.bad)
+    left_out = {place for _, place in others[: max(0, len(others) - good)]}
+    lines = [
+        _format_fact(one, cut_to_tokens(fact, line), cut_to_tokens(text, bad_detail if one.bad else detail))
+        for place, (one, fact, text) in enumerate(known)
+        if place not in left_out
+    ]
+    if left_out:
+        lines.insert(0, f"[... {len(left_out)} facts that are not AGAINST left out ...]")
+    return "\n".join(lines)
+
+
+def facts_against(known: CleanEvidence, tokens: int) -> str:
+    """Format only the facts against, in short lines; of too many the middle ones go."""
+    against = ((one, cut_to_tokens(fact, BARE_FACT_TOKENS)) for one, fact, _ in known if one.bad)
+    lines = [_format_fact(one, fact, "") for one, fact in against]
+    sizes, room = [estimate_tokens(line) + 1 for line in lines], tokens - 30
+    kept = 0
+    for place in range(len(lines)):
+        room -= sizes[place // 2] if place % 2 == 0 else sizes[-1 - place // 2]
+        if room < 0:
+            break
+        kept += 1
+    head, last = lines[: (kept + 1) // 2], lines[len(lines) - kept // 2 :]
+    left = len(lines) - kept
+    return "\n".join([*head, f"[... {left} facts AGAINST left out ...]", *last] if left else lines)
 
 
 def _format_fact(one: Evidence, fact: str, detail: str) -> str:
@@ -248,18 +204,14 @@ def _format_fact(one: Evidence, fact: str, detail: str) -> str:
     shows = f" {one.worth.upper()}" if _evidence_rank(one) else ""
     marks = f"{' STALE' if one.stale else ''}{' AGAINST' if one.bad else shows}"
     head = f"{one.id} [{one.source}{marks}] {fact}"
-    return (
-        f"{head}\n  {PRINTED_BY.get(one.source, 'quoted')}:\n{_indent_lines(detail, '    ')}"
-        if detail
-        else head
-    )
+    if not detail:
+        return head
+    return f"{head}\n  {PRINTED_BY.get(one.source, 'quoted')}:\n{_indent_lines(detail, '    ')}"
 
 
 def _evidence_rank(one: Evidence) -> int:
     """How strong a fact is: 0 if it is stale, speaks against, or is a mere claim."""
-    if one.stale or one.bad or one.source in (Source.CLAIM, Source.STEERING):
-        return 0
-    return STRENGTH_ORDER.index(one.worth)
+    return list(EvidenceStrength).index(one.proves or EvidenceStrength.NOTHING)
 
 
 def _indent_lines(text: str, by: str) -> str:

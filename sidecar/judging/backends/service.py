@@ -102,9 +102,8 @@ class ServiceJudge:
 
             async def answer(prompt: JudgePrompt) -> str:
                 said = await self._answer(target, line, prompt)
-                hearing.pay(
-                    said.usage.tokens, answer_price_cents(target.model, said.usage, model_prices(settings))
-                )
+                cents = answer_price_cents(target.model, said.usage, model_prices(settings))
+                hearing.pay(said.usage.tokens, cents)
                 if said.fault:
                     raise NoVerdictError(line_of(mask(said.fault)))
                 return said.text
@@ -132,9 +131,8 @@ class ServiceJudge:
         """
         place = (target.address.url, target.model)
         forms = range(self._forms.get(place, 0), self._dialect.forms)
-        form, body = await ask_in_strictest_form(
-            partial(self._post, target, line, prompt), forms, self._dialect.refuses
-        )
+        post = partial(self._post, target, line, prompt)
+        form, body = await ask_in_strictest_form(post, forms, self._dialect.refuses)
         if len(self._forms) >= REMEMBERED_FORMS_LIMIT:
             self._forms.clear()
         self._forms[place] = form

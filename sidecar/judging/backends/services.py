@@ -55,9 +55,8 @@ class _Usage(Struct, frozen=True):
         """Input written to the cache counts as plain input, since its price differs little."""
         written = token_count_or_zero(self.cache_creation_input_tokens)
         cached = token_count_or_zero(self.cache_read_input_tokens)
-        return TokenUsage(
-            token_count_or_zero(self.input_tokens) + written, cached, token_count_or_zero(self.output_tokens)
-        )
+        sent = token_count_or_zero(self.input_tokens) + written
+        return TokenUsage(sent, cached, token_count_or_zero(self.output_tokens))
 
 
 class _Message(Struct, frozen=True):
@@ -104,9 +103,8 @@ def _anthropic_body(prompt: JudgePrompt, model: str, form: int) -> dict[str, Any
 def _read_anthropic(body: bytes) -> chat.ChatAnswer:
     message = msgspec.json.decode(body, type=_Message)
     text = "".join(block.text for block in message.content if block.type == "text")
-    return chat.ChatAnswer(
-        text, (message.usage or _Usage()).plain(), STOP_REASON_FAULTS.get(message.stop_reason or "", "")
-    )
+    fault = STOP_REASON_FAULTS.get(message.stop_reason or "", "")
+    return chat.ChatAnswer(text, (message.usage or _Usage()).plain(), fault)
 
 
 ANTHROPIC: Final = Dialect(

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from sidecar.evidence.claims.passed_over import PassedOver, find_passed_over
 from sidecar.evidence.claims.utterances import claim_wording, compiled
-from sidecar.evidence.claims.worked import CommandFailure
 from sidecar.evidence.message import BACKTICKED, CLAUSE
 from sidecar.evidence.wording import has, mentions_trouble
 from sidecar.judging.rules.found import RuleFinding, rule_finding
@@ -64,15 +63,9 @@ def _last_failure(look: TurnFacts) -> RuleFinding | None:
     code = f" with exit code {failure.exit_code}" if failure.exit_code else ""
     since = "; you edited since and did not run it again" if failure.edited else ""
     missing = f"the last command failed{code} and your message passes over it: {failure.line}{since}"
-    certain = look.free and not look.request.failure_wanted and _is_clear(look, failure)
-    return rule_finding(
-        ERROR_WALKED_AWAY, missing, SAY_OR_REPAIR, certain=certain and bool(find_work_claim(look))
-    )
-
-
-def _is_clear(look: TurnFacts, failure: CommandFailure) -> bool:
-    """Whether the failure is clear without further evidence."""
-    return failure.sure and (failure.check or not (look.checked or failure.unfound))
+    clear = failure.sure and (failure.check or not (look.checked or failure.unfound))
+    certain = look.free and not look.request.failure_wanted and clear and bool(find_work_claim(look))
+    return rule_finding(ERROR_WALKED_AWAY, missing, SAY_OR_REPAIR, certain=certain)
 
 
 def _mentions_failure(look: TurnFacts) -> bool:

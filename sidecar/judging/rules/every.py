@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Final
 
 from msgspec import Struct
@@ -35,13 +36,12 @@ class StopRule(Struct, frozen=True):
     """One rule.
 
     `find` is None for what is decided elsewhere: claims, and legitimate stops, which find nothing wrong.
-    `precision`: the share of its certain findings that were right (docs/judging.md says on which stops).
+    docs/judging.md has the share of the certain findings of each that were right.
     """
 
     id: str
     reason: str
     find: Find | None
-    precision: float
 
     def switch(self, rules: RuleSettings) -> RULE_MODE:
         """Return the user's setting for this rule."""
@@ -50,24 +50,20 @@ class StopRule(Struct, frozen=True):
 
 
 STOP_RULES: Final[tuple[StopRule, ...]] = (
-    StopRule("false-complete", "it claims what git, the files or a run contradict", None, 1.0),
-    StopRule(
-        "error-walked-away",
-        "it passes over a command that failed",
-        find_error_walked_away,
-        1.0,
-    ),
-    StopRule("stopped-with-todos", "work that the agent itself lists is open", find_stopped_with_todos, 1.0),
-    StopRule("permission-seeking", "it asks leave for what was asked for", find_permission_seeking, 1.0),
-    StopRule("narration", "it ends in the middle of an action", find_narration, 1.0),
-    StopRule("promised-next-step", "it ends with what it will do next", find_promised_next_step, 1.0),
-    StopRule("legitimate-stop", "the agent may rest", None, 59 / 61),
+    StopRule("false-complete", "it claims what git, the files or a run contradict", None),
+    StopRule("error-walked-away", "it passes over a command that failed", find_error_walked_away),
+    StopRule("stopped-with-todos", "work that the agent itself lists is open", find_stopped_with_todos),
+    StopRule("permission-seeking", "it asks leave for what was asked for", find_permission_seeking),
+    StopRule("narration", "it ends in the middle of an action", find_narration),
+    StopRule("promised-next-step", "it ends with what it will do next", find_promised_next_step),
+    StopRule("legitimate-stop", "the agent may rest", None),
 )
 LEGITIMATE_STOP: Final = STOP_RULES[-1]
 SUFFICIENT_STOP_KINDS: Final = frozenset({"destructive", "credentials", "waiting-outside", "impossible"})
 """Legitimate stops that outweigh a finding by wording alone; others must be certain to do so."""
 
 
+@lru_cache(maxsize=1)  # they are applied to a turn when it was read, and when the project was
 def apply_stop_rules(turn: Turn, rules: RuleSettings, *, goal: bool) -> RuleAssessment:
     """Apply all rules to a turn. `goal`: whether a goal is set."""
     look = read_turn_facts(turn, goal=goal)

@@ -68,11 +68,8 @@ def _only_offers_more(look: TurnFacts, said: str) -> bool:
 
 def _destructive_sign(look: TurnFacts) -> bool | None:
     said, near = _ending_question(look), _closing_sentences(look, 3)
-    if (
-        not _waits_for_user(look)
-        or repeats_order(look)
-        or not look.risks("\n".join((look.message.paragraph, *near)))
-    ):
+    told = "\n".join((look.message.paragraph, *near))
+    if not _waits_for_user(look) or repeats_order(look) or not look.risks(told):
         return None
     if look.risks(said):
         return not _only_offers_more(look, said) or look.adds(said, "risky")
@@ -159,12 +156,7 @@ def _unsure_sign(look: TurnFacts) -> bool | None:
 LegitimateSign = Callable[[TurnFacts], bool | None]
 LEGITIMATE_SIGNS: Final[tuple[tuple[str, str, LegitimateSign, bool], ...]] = (
     ("credentials", "it lacks a login, a key or a right", _credentials_sign, True),
-    (
-        "destructive",
-        "it asks before a step that deletes, publishes or costs",
-        _destructive_sign,
-        True,
-    ),
+    ("destructive", "it asks before a step that deletes, publishes or costs", _destructive_sign, True),
     ("decision", "it asks for a choice that is the user's", _decision_sign, True),
     ("waiting-outside", "it waits for something outside", _waiting_outside_sign, True),
     ("impossible", "it says that it cannot be done", _impossible_sign, True),

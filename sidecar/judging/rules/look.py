@@ -67,7 +67,8 @@ def _word_stem(word: str) -> str:
 
 PROMPT_READ_LIMIT: Final = 6_000
 """Characters of the prompts that are read, half from each end."""
-DELICATE_FIELDS: Final = ("choice", "unclear", "access", "outside", "impossible")
+BLOCKING_FIELDS: Final = ("unclear", "access", "outside", "impossible")
+DELICATE_FIELDS: Final = ("choice", *BLOCKING_FIELDS)
 """Wording about things that are the user's to decide, besides risky steps."""
 CLAUSE_BREAK: Final = r"[.,;:()\n\u2013\u2014]"
 
@@ -190,13 +191,8 @@ def read_user_request(prompts: tuple[str, ...]) -> UserRequest:
 def _request_kind(text: str) -> RequestKind:
     sentences = [each for each in re.split(SENTENCE_BREAK, text) if each.strip()]
     kinds = set(map(_sentence_request_kind, sentences))
-    return next(
-        (kind for kind in (RequestKind.WORK, RequestKind.ANSWER) if kind in kinds), RequestKind.UNCLEAR
-    )
-
-
-def _cross_out(hit: re.Match[str]) -> str:
-    return "x" * len(hit[0])
+    clear = (RequestKind.WORK, RequestKind.ANSWER)
+    return next((kind for kind in clear if kind in kinds), RequestKind.UNCLEAR)
 
 
 def _sentence_request_kind(sentence: str) -> RequestKind:
@@ -207,7 +203,8 @@ def _sentence_request_kind(sentence: str) -> RequestKind:
         return RequestKind.ANSWER
     begin = wonders.end() if wonders else 0
     told = " ".join(re.split(CLAUSE_BREAK, sentence[begin:])[1:]) if wonders else sentence
-    ordered = clause_opening("orders").search(pattern("no_order").sub(_cross_out, sentence), begin)
+    masked = pattern("no_order").sub(lambda hit: "x" * len(hit[0]), sentence)
+    ordered = clause_opening("orders").search(masked, begin)
     if ordered or has(told, "wants_change"):
         return RequestKind.WORK
     asks = wonders or clause_opening("wants_answer").search(sentence) or ends_in_question(sentence)

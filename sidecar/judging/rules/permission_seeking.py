@@ -24,17 +24,13 @@ from sidecar.evidence.wording import clause_opening, has, mentions_trouble, patt
 from sidecar.judging.rules.found import RuleFinding, rule_finding
 from sidecar.judging.rules.look import RequestKind, TurnFacts, topic_stems
 from sidecar.judging.rules.reported_work import is_work_claim
-from sidecar.judging.rules.stopped_with_todos import PART_BREAK, remaining_work
-from sidecar.kernel.turn import ToolAction
+from sidecar.judging.rules.stopped_with_todos import remaining_work, untouched_parts
 
 PERMISSION_SEEKING: Final = "permission-seeking"
 COMPARED_CALLS: Final = 60
 """Calls whose subjects are compared."""
 CHECKS_WITHIN: Final = 30
 """Characters from the beginning of a question in which it names the checks."""
-PART: Final = r"(?:[`\w./-]{2,30} ){0,2}?[`\w./-]{2,30}"
-PARTS: Final = rf"{PART}(?:(?:, (?:and )?| and ){PART}){{2,30}}"
-"""An enumeration, in which a part has up to three words."""
 NEW_TOPIC_LIMIT: Final = 2
 """Words that the user did not use and that a question about a part of the request may add."""
 
@@ -111,9 +107,8 @@ def _asks_to_go_on(look: TurnFacts, question: str) -> bool:
 
 def asks_for_the_rest(look: TurnFacts, question: str) -> bool:
     """Whether it asks to go on with what the message lists as remaining."""
-    return (has(question, "onward") and bool(remaining_work(look))) or _asks_for_untouched_part(
-        look, question
-    )
+    left = has(question, "onward") and bool(remaining_work(look))
+    return left or _asks_for_untouched_part(look, question)
 
 
 def _asks_to_run_checks(look: TurnFacts, question: str) -> bool:
@@ -128,24 +123,12 @@ def _asks_for_untouched_part(look: TurnFacts, question: str) -> bool:
     What leads up to the question may name the part, where the user enumerated it.
     """
     led = "\n".join(each for each in look.message.paragraph.split("\n") if not is_work_claim(each))
-    if topic_stems(led) & _untouched_parts(look) and not look.adds(led, "extra"):
+    if topic_stems(led) & untouched_parts(look) and not look.adds(led, "extra"):
         return True
     told = topic_stems(question)
     named = told & look.request.topics
     about = len(told - named) <= NEW_TOPIC_LIMIT or 2 * len(named) >= len(told)
     return about and bool(named - _touched_topics(look, question))
-
-
-def _untouched_parts(look: TurnFacts) -> frozenset[str]:
-    """Return what parts of an enumeration in the prompt are about that, unlike others, were not worked on."""
-    calls = (call for call in look.turn.calls if call.doing is not ToolAction.READ)
-    done = topic_stems("\n".join("\n".join((*call.paths, call.command)) for call in calls))
-    left: set[str] = set()
-    for hit in re.finditer(PARTS, look.request.text):
-        parts = list(map(topic_stems, re.split(PART_BREAK, hit[0])))
-        if touched := frozenset().union(*(part for part in parts if part & done)):
-            left.update(*(part - touched for part in parts if not part & done))
-    return frozenset(left)
 
 
 def _touched_topics(look: TurnFacts, question: str) -> frozenset[str]:

@@ -14,11 +14,10 @@ from typing import Final
 from sidecar.evidence.message import drop_backtick_names, ends_in_question
 from sidecar.evidence.wording import has, opens, pattern
 from sidecar.judging.rules.found import RuleFinding, rule_finding
-from sidecar.judging.rules.look import TurnFacts
+from sidecar.judging.rules.look import BLOCKING_FIELDS, TurnFacts
 
 PROMISED_NEXT_STEP: Final = "promised-next-step"
 NARRATION: Final = "narration"
-WAITING_FIELDS: Final = ("unclear", "access", "outside", "impossible")
 FILLER_SENTENCES: Final = 2
 """Sentences after a promise that may only say how long it takes."""
 EXCLAMATION_LENGTH: Final = 40
@@ -88,8 +87,8 @@ def _waits(look: TurnFacts, sentence: str) -> bool:
     return (
         any(map(_turns_to_user, (each for each in look.message.sentences if "?" in each)))
         or has(drop_backtick_names(sentence), "condition", "users_turn")
-        or look.adds(sentence, *WAITING_FIELDS)
-        or look.adds(near, *WAITING_FIELDS, "condition")
+        or look.adds(sentence, *BLOCKING_FIELDS)
+        or look.adds(near, *BLOCKING_FIELDS, "condition")
         or has(look.message.end, "unclear", "users_turn")
     )
 

@@ -29,8 +29,6 @@ def is_work_claim(sentence: str, *fields: str) -> bool:
     return has("; ".join(clauses[max(denied, default=0) :]), *(fields or WORK_FIELDS))
 
 
-def find_work_claim(look: TurnFacts, *fields: str) -> str:
+def find_work_claim(look: TurnFacts) -> str:
     """Return the first sentence that makes such a claim, "" if there is none."""
-    if look.said and not fields:
-        return look.said[0].text
-    return next((each for each in last_sentences(look) if is_work_claim(each, *fields)), "")
+    return look.said[0].text if look.said else next(filter(is_work_claim, last_sentences(look)), "")

@@ -15,7 +15,7 @@ from sidecar.evidence.claims.utterances import utterances
 from sidecar.evidence.message import QUOTED, SENTENCE_BREAK, ends_in_question
 from sidecar.evidence.wording import has, mentions_trouble, without
 from sidecar.judging.rules.found import RuleFinding, rule_finding
-from sidecar.judging.rules.look import TurnFacts, topic_stems
+from sidecar.judging.rules.look import BLOCKING_FIELDS, TurnFacts, topic_stems
 from sidecar.judging.rules.reported_work import is_work_claim, last_sentences
 from sidecar.kernel.turn import ToolAction
 
@@ -31,22 +31,13 @@ DONE_SIGNS: Final = frozenset("\u2713\u2714\u2705\u2611")
 OPEN_CHECKBOX: Final = r"[ \t]*[-*] \[ \] (\S.*)"
 LIST_ITEM: Final = r"[ \t]*(?:[-*\u2022\u00b7]|\d{1,3}[.)])[ \t]*(?!\[[xX]\])(\S.*)"
 TABLE_ROW: Final = r"[ \t]*\|.*\|[ \t]*"
+PART: Final = r"(?:[`\w./-]{2,30} ){0,2}?[`\w./-]{2,30}"
+PARTS: Final = rf"{PART}(?:(?:, (?:and )?| and ){PART}){{2,30}}"
+"""An enumeration, in which a part has up to three words."""
 PASSING: Final = r"(?i)\btests? (?:now |all |still )?pass"
-ENUMERATION: Final = r"\w{2,30}(?:, (?:and )?\w{2,30}){2,30}(?: and \w{2,30})?"
 PART_BREAK: Final = r",? and |, "
 PATH: Final = r"[\w/-]{1,100}\.\w{1,8}\b"
-ASIDE: Final = r"\([^()\n]{0,200}\)"
-UNCERTAIN_FIELDS: Final = (
-    "reason",
-    "later",
-    "condition",
-    "users_turn",
-    "access",
-    "outside",
-    "impossible",
-    "unclear",
-)
-REASON_FIELDS: Final = ("access", "outside", "impossible", "unclear")
+UNCERTAIN_FIELDS: Final = ("reason", "later", "condition", "users_turn", *BLOCKING_FIELDS)
 STATE_CELL_LENGTH: Final = 30
 """Maximum characters of a table cell that names a state."""
 LINE_LENGTH: Final = 600
@@ -70,7 +61,7 @@ def find_stopped_with_todos(look: TurnFacts) -> RuleFinding | None:
         return rule_finding(STOPPED_WITH_TODOS, look.turn.open_todos[:ITEM_LIMIT], then, certain=certain)
     left, then = remaining_work(look), "Do what you listed as remaining."
     wanted = tuple(item for item in left if _was_asked_for(look, item))
-    if not wanted and _leaves_part_untouched(look):
+    if not wanted and untouched_parts(look):
         wanted = left
     if left and _only_pauses(look):
         return rule_finding(STOPPED_WITH_TODOS, left[:ITEM_LIMIT], then, certain=True)
@@ -131,19 +122,21 @@ def _was_asked_for(look: TurnFacts, item: str) -> bool:
     """Whether the user's prompt asked for this."""
     if any(path in look.request.text for path in re.findall(PATH, item)):
         return True
-    told = topic_stems(without(re.sub(ASIDE, " ", item), "rest"))
+    told = topic_stems(without(item, "rest"))
     shared = told & look.request.topics
     return bool(told) and len(shared) >= max(1, LEAST_SHARED_TOPICS * len(told))
 
 
-def _leaves_part_untouched(look: TurnFacts) -> bool:
-    """Whether edits and commands touched a part of what the prompt enumerates, and not the whole."""
+def untouched_parts(look: TurnFacts) -> frozenset[str]:
+    """Return what parts of an enumeration in the prompt are about that, unlike others, were not worked on."""
     calls = (call for call in look.turn.calls if call.doing is not ToolAction.READ)
-    done = {
-        *re.findall(r"[^\W_]+", "\n".join("\n".join((*call.paths, call.command)) for call in calls).lower())
-    }
-    lists = ({*re.split(PART_BREAK, hit[0].lower())} for hit in re.finditer(ENUMERATION, look.request.text))
-    return any(done & parts and parts - done for parts in lists)
+    done = topic_stems("\n".join("\n".join((*call.paths, call.command)) for call in calls))
+    left: set[str] = set()
+    for hit in re.finditer(PARTS, look.request.text):
+        parts = list(map(topic_stems, re.split(PART_BREAK, hit[0])))
+        if touched := frozenset().union(*(part for part in parts if part & done)):
+            left.update(*(part - touched for part in parts if not part & done))
+    return frozenset(left)
 
 
 def _only_pauses(look: TurnFacts) -> bool:
@@ -180,4 +173,4 @@ def _asks_or_gives_reason(look: TurnFacts) -> bool:
     ending = [each for each in last_sentences(look)[-ENDING_SENTENCES:] if not is_work_claim(each)]
     told = "\n".join(ending)[-LINE_LENGTH:]
     risky = any(look.risks(each) and has(each, "stopped") for each in ending)
-    return ends_in_question(look.message.last) or risky or look.adds(told, *REASON_FIELDS)
+    return ends_in_question(look.message.last) or risky or look.adds(told, *BLOCKING_FIELDS)

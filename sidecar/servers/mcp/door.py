@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 import socket
 from collections.abc import Awaitable, Callable, Collection
@@ -19,8 +20,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from sidecar.hosts.ports import AccessRequest, McpAccess
 from sidecar.kernel.errors import BadInputError
@@ -100,7 +101,7 @@ class McpHandler:
         if caller is None:
             raise BadInputError("$SUPERVISOR_MCP_TOKEN lets nobody in: it was taken back, or it is not ours")
         alone = token and caller.bound is None
-        return msgspec.structs.replace(caller, pid=0 if alone else pid, person=False)
+        return replace(caller, pid=0 if alone else pid, person=False)
 
     async def toolsets(self, _params: Raw, _peer: Peer) -> bytes:
         """Notify clients if the set of available tools has changed."""
@@ -177,12 +178,11 @@ class McpHttpEndpoint:
         self._http = LoopbackPort("MCP over HTTP", self._serve)
         self._came = asyncio.Event()
 
-    async def access(self, params: Raw, peer: Peer) -> bytes:
+    async def access(self, asked: AccessRequest, peer: Peer) -> McpAccess:
         """Return the address and a token; opens the port if it is closed. Raises BadInputError.
 
         An agent gets none, and what may be one gets none by which a person could be asked.
         """
-        asked = read_params(params, AccessRequest)
         if bool(asked.host) != bool(asked.session) or "/" in asked.host:
             raise BadInputError("name both the host and the session, or none of them")
         key = SessionKey(asked.host, asked.session)
@@ -197,7 +197,7 @@ class McpHttpEndpoint:
         except OSError as error:
             raise BadInputError(f"MCP cannot be served over HTTP: {error.strerror or error}") from error
         self._came.set()
-        return msgspec.json.encode(McpAccess(f"http://{LOOPBACK}:{port}{MCP_PATH}", token))
+        return McpAccess(f"http://{LOOPBACK}:{port}{MCP_PATH}", token)
 
     async def run(self) -> None:
         """Serve from the first request until the sidecar ends, in parallel to its Unix socket."""
@@ -215,39 +215,25 @@ class McpHttpEndpoint:
         port = listener_port(listener)
         if not wanted and last not in (0, port):
             log.warning("port %d is taken: whoever knows it may show its token to a stranger there", last)
-        self._remember(0 if wanted else port)
-        return listener
-
-    def _remember(self, port: int) -> None:
         try:
-            if port not in (0, self._kept.port()):
+            if not wanted and port != last:
                 self._kept.remember(port)
         except OSError as error:
             log.warning("the next sidecar will serve MCP at another port: %s", error)
+        return listener
 
     async def _serve(self, listener: socket.socket) -> None:
-        try:
-            await self._first_request(listener)
-            speaker = await self._ready()
-            kind = await asyncio.to_thread(_import_http_service)
-            service = kind(speaker, self._tokens, self._control)
-            await serve_until_cancelled(service.serve(listener, DRAIN_S))
-        finally:
-            self._came.clear()
-
-    async def _first_request(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
         loop.add_reader(listener, self._came.set)
         try:
             await self._came.wait()
         finally:
-            loop.remove_reader(listener)
-
-
-def _import_http_service() -> type[McpHttpService]:
-    from sidecar.servers.mcp.http import McpHttpService  # noqa: PLC0415 - a wait that no stop may have
-
-    return McpHttpService
+            loop.remove_reader(listener)  # before the server closes it
+            self._came.clear()
+        speaker = await self._ready()  # importing is a wait that no stop may have
+        http = await asyncio.to_thread(importlib.import_module, "sidecar.servers.mcp.http")
+        service: McpHttpService = http.McpHttpService(speaker, self._tokens, self._control)
+        await serve_until_cancelled(service.serve(listener, DRAIN_S))
 
 
 def _open_listener(wanted: int, last: int) -> socket.socket:

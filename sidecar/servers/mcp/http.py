@@ -5,6 +5,7 @@ Rules of this module:
 - Every request needs a token; without one only its head is read. The MCP package refuses requests from web
   pages of other machines or under another machine's name.
 - An MCP session belongs to the token that started it.
+- A request that neither has a session nor begins one is answered by itself, in every version.
 - If a client disconnects, its calls are cancelled, in every version of the protocol. Answers are not stored
   for later.
 - Everything is limited: connections, sessions and their idle time, bodies, calls, and the time to shut down.
@@ -15,17 +16,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+from contextlib import suppress
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp.server.transport_security import TransportSecuritySettings
+from mcp.server.transport_security import RequestBodyLimitMiddleware, TransportSecuritySettings
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from sidecar.platform import rpc
 from sidecar.servers.control import SidecarControl
 from sidecar.servers.http_server import serve_http
 from sidecar.servers.mcp.access import CALL_LIMIT, MCP_PATH, REQUEST_KEY, McpRequest, McpTokens
@@ -66,20 +71,22 @@ class McpHttpService:
         self._control = control
         self._streams: set[asyncio.Task[Any]] = set()
         self._requests: set[asyncio.Task[Any]] = set()
-        self._manager = StreamableHTTPSessionManager(
+        manage = partial(
+            StreamableHTTPSessionManager,
             speaker.server,
             security_settings=TransportSecuritySettings(
                 allowed_hosts=list(LOCAL_NAMES),
                 allowed_origins=[f"{way}://{name}" for way in ("http", "https") for name in LOCAL_NAMES],
             ),
-            session_idle_timeout=IDLE_S,
             max_request_body_size=BODY_BYTES,
-            max_sessions=SESSION_LIMIT,
         )
+        self._manager = manage(session_idle_timeout=IDLE_S, max_sessions=SESSION_LIMIT)
+        self._single = manage(stateless=True, json_response=True)
+        self._first = RequestBodyLimitMiddleware(self._answer_first, BODY_BYTES)
 
     async def serve(self, listener: socket.socket, drain_s: float) -> None:
         """Serve until the sidecar ends; unless it must end at once, calls get `drain_s` to finish."""
-        async with self._manager.run():
+        async with self._manager.run(), self._single.run():
             await serve_http(self, listener, drain_s, self._control.ending, self._end_streams)
 
     def _end_streams(self) -> None:
@@ -129,10 +136,30 @@ class McpHttpService:
         try:
             if scope["method"] == "GET":
                 await self._listen(scope, receive, send)
+            elif begun and not session and scope["method"] == "POST":
+                await self._first(scope, receive, send)
             else:
                 await self._manager.handle_request(scope, receive, send)
         finally:
             visit.end()
+
+    async def _answer_first(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Begin a session by a handshake; answer anything else, which ends if the client hangs up."""
+        body, visit = await Request(scope, receive).body(), scope[REQUEST_KEY]
+        messages: list[Message] = [{"type": "http.request", "body": body}]
+
+        async def repeat() -> Message:
+            return messages.pop() if messages else await receive()
+
+        if _begins_session(body):
+            await self._manager.handle_request(scope, repeat, send)
+            return
+        gone = asyncio.ensure_future(receive())  # after the body there is only the client's end
+        gone.add_done_callback(lambda _: visit.end())
+        try:
+            await self._single.handle_request(scope, repeat, send)
+        finally:
+            gone.cancel()
 
     async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the stream that notifies clients of older protocols, until they or the sidecar end it."""
@@ -170,6 +197,12 @@ class _Stream:
     async def end(self) -> None:
         if self._begun:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _begins_session(body: bytes) -> bool:
+    with suppress(rpc.WireError):
+        return rpc.parse_message(body).method == "initialize"
+    return False
 
 
 def _unauthorized_response(token: str) -> Response:

@@ -4,6 +4,8 @@ Rules of this module:
 
 - Import it in a thread, when the first client comes: the MCP package takes about a second.
 - One server handles all clients and protocol versions. Each request carries its caller (see McpRequest).
+- Structured content only where a tool declares a schema of it: Claude Code shows a model that in place of the
+  text. Other tools' data is in `_meta`, for programs.
 - A refusal by a tool is a tool error, for the model to read. A client's mistake is a protocol error. Internal
   errors go to the log and never into the answer.
 - A call whose client cancels it or has left is cancelled only once, so that it can clean up on its own; the
@@ -60,8 +62,13 @@ SERVER_NAME: Final = "supervisor"
 JSON: Final = "application/json"
 SESSION_META: Final = "supervisor/session"
 """The key of `_meta` in which a host's plugin names the session whose resource it reads."""
-ASKED: Final[dict[str, Any]] = {"type": "object", "properties": {}}
-"""The form of a question to be answered yes or no: without fields, so that to accept it is to say yes."""
+DATA_META: Final = "supervisor/data"
+"""The key of an answer's `_meta` that holds its data, where the answer is the text."""
+ASKED: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"no_because": {"type": "string", "title": "No, because", "description": "empty for yes"}},
+}
+"""The form of a question to be answered yes or no: to accept it with its field empty is to say yes."""
 SUBSCRIPTION_LIMIT: Final = 256
 """Maximum number of clients that subscribe to changes of the list, in newer protocol versions."""
 
@@ -224,7 +231,9 @@ class McpSpeaker:
             if not self._calls[visit.client]:
                 del self._calls[visit.client]
         data = msgspec.json.decode(msgspec.json.encode(answer.data))
-        return CallToolResult(content=[TextContent(text=answer.text)], structured_content=data)
+        typed = self._toolbox.is_typed(params.name)
+        shown: dict[str, Any] = {"structured_content": data} if typed else {"meta": {DATA_META: data}}
+        return CallToolResult(content=[TextContent(text=answer.text)], **shown)
 
     async def _worked(
         self,
@@ -238,7 +247,7 @@ class McpSpeaker:
         async def tell(done: float, total: float, what: str) -> None:
             await session.report_progress(done, total or None, what or None)
 
-        async def ask(question: str) -> bool | None:
+        async def ask(question: str) -> tuple[bool, str] | None:
             return await _ask_person(session, question, request)
 
         given = params.arguments or {}
@@ -264,8 +273,10 @@ class McpSpeaker:
             task.exception()  # marks it as retrieved; whoever awaits the task gets it
 
 
-async def _ask_person(session: ServerSession, question: str, request: RequestId | None) -> bool | None:
-    """Ask yes or no through the client; None where it cannot ask, or nobody answered.
+async def _ask_person(
+    session: ServerSession, question: str, request: RequestId | None
+) -> tuple[bool, str] | None:
+    """Ask yes, or no and why, through the client; None where it cannot ask, or nobody answered.
 
     The question goes where the answer to `request` will go: not every client listens anywhere else.
     """
@@ -279,7 +290,8 @@ async def _ask_person(session: ServerSession, question: str, request: RequestId 
         return None
     if said.action == "cancel":
         return None
-    return said.action == "accept"
+    why = str((said.content or {}).get("no_because") or "").strip()
+    return said.action == "accept" and not why, why
 
 
 def _error_result(text: str) -> CallToolResult:
@@ -294,8 +306,8 @@ def _mcp_tool(offer: ToolOffer) -> Tool:
     return Tool(
         name=offer.name,
         description=offer.description,
-        input_schema=offer.input_schema,
-        output_schema=offer.output_schema,
+        input_schema=offer.listed_schema,
+        output_schema=offer.output_schema if offer.typed else None,
         annotations=ToolAnnotations(
             read_only_hint=offer.reads,
             destructive_hint=False,

@@ -17,12 +17,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, Final
 
-import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Meta, Struct
 
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.ports import Clock, remember_newest
-from sidecar.platform.rpc import read_params
 from sidecar.servers.control import Peer
 from sidecar.servers.loopback import LOOPBACK, LoopbackPort, bind_port, serve_until_cancelled
 
@@ -119,14 +117,14 @@ class PageEndpoint:
 
     def __init__(self, access: PageAccess, serve: ServePage, check: Callable[[int], None]) -> None:
         """`serve` imports what it needs when it is called. `check` raises BadInputError for an agent."""
-        self._access, self._serve, self._check = access, serve, check
-        self._port = LoopbackPort("the page", self._serve_page)
+        self._access, self._check = access, check
+        self._port = LoopbackPort("the page", lambda door: serve_until_cancelled(serve(access, door)))
         self.run = self._port.run
 
-    async def address(self, params: Raw, peer: Peer) -> bytes:
+    async def address(self, asked: PageRequest, peer: Peer) -> PageAddress:
         """Return an address with a token; opens the port if it is closed. Raises BadInputError."""
         self._check(peer.pid)
-        wanted = read_params(params, PageRequest).port
+        wanted = asked.port
         try:
             port = self._port.open(lambda: bind_port(wanted))
         except OSError as error:
@@ -138,7 +136,4 @@ class PageEndpoint:
             raise BadInputError(
                 f"the page is open at port {port} already. To move it: supervisor stop, then the same again"
             )
-        return msgspec.json.encode(PageAddress(f"http://{LOOPBACK}:{port}/?token={self._access.new_token()}"))
-
-    async def _serve_page(self, listener: socket.socket) -> None:
-        await serve_until_cancelled(self._serve(self._access, listener))
+        return PageAddress(f"http://{LOOPBACK}:{port}/?token={self._access.new_token()}")

@@ -14,13 +14,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from sidecar.kernel.errors import BadInputError
@@ -74,14 +74,14 @@ async def _checks(page: PageReadings, _: Query) -> View:
 async def _session(page: PageReadings, query: Query) -> View:
     key = read_key(query)
     stops = await page.stops(key)
-    if (seen := page.session(key)) is None:
+    if (seen := page.people.describe(key)) is None:
         raise BadInputError("This session is not known any more.")
     last = await page.known(stops[-1]) if stops else None
     doubtful = next((one for one in reversed(stops) if one.stop.findings), None)
     compared = await page.known(doubtful) if doubtful else None
     parts = views.session_parts(seen, page.settings, stops, last, compared)
     first = {name: parts[name] for name in ("goal", "line", "running")}
-    return views.session_title(seen[0]), {**first, "tasks": views.tasks(page.journal(key)), **parts}
+    return views.session_title(seen[0]), {**first, "tasks": views.tasks(page.people.journal(key)), **parts}
 
 
 async def _stop(page: PageReadings, query: Query) -> View:
@@ -89,7 +89,7 @@ async def _stop(page: PageReadings, query: Query) -> View:
     found = await page.stop(key, int(at)) if at.isascii() and at.isdigit() else None
     if found is None:
         raise BadInputError("This stop is not in the log any more.")
-    seen = page.session(key)
+    seen = page.people.describe(key)
     of = views.session_title(seen[0]) if seen else f"{key.host}:{key.id}"
     way = {"way": fill("link", href=views.session_href(key), text=of)}
     return f"Stop in {of}", {**way, "story": views.story(await page.known(found), "")}
@@ -144,7 +144,7 @@ class LocalPage:
         )  # a link in a terminal may be another site's
         query = request.query_params
         if request.method != "GET":
-            answer = _refused("Only GET is answered.", HTTPStatus.METHOD_NOT_ALLOWED)
+            answer: Response = _refused("Only GET is answered.", HTTPStatus.METHOD_NOT_ALLOWED)
         elif not is_own_request(head.get("host", ""), head.get("origin", ""), site):
             answer = _refused("The request is not this page's own.", HTTPStatus.FORBIDDEN)
         elif entering:
@@ -152,8 +152,7 @@ class LocalPage:
         elif not self._access.admits(room, request.cookies.get(COOKIE, "")):
             answer = _refused(STRANGER, HTTPStatus.FORBIDDEN)
         elif name == "stream" and query.get("view") in VIEWS:
-            await self._stream(query["view"], request, send)
-            return
+            answer = StreamingResponse(self._changes(query["view"], query), media_type="text/event-stream")
         elif name in FILES:
             answer = Response((FOLDER / name).read_bytes(), media_type=FILES[name])
         elif name in VIEWS:
@@ -188,56 +187,37 @@ class LocalPage:
         trouble = fill("trouble", text=why) if why else Html("")
         return status, title, {"heading": fill("heading", title=title), "trouble": trouble, **parts}
 
-    async def _stream(self, name: str, request: Request, send: Send) -> None:
-        """Send the parts of a view that changed, until the browser leaves or the sidecar ends."""
+    async def _changes(self, name: str, query: Query) -> AsyncIterator[bytes]:
+        """Yield the parts of a view that changed, until the browser leaves or the sidecar ends."""
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
-        over: set[asyncio.Task[Any]] = {
-            asyncio.create_task(_disconnected(request)),
-            asyncio.create_task(self._control.ending.wait()),
-        }
+        ending = asyncio.create_task(self._control.ending.wait())
         end = self._log.listen(lambda: loop.call_soon_threadsafe(woken.set))
         sent: Parts = {}
         try:
-            headers = {**HEADERS, "Content-Type": "text/event-stream"}
-            await send(
-                {
-                    "type": "http.response.start",
-                    "status": HTTPStatus.OK,
-                    "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-                }
-            )
-            while not any(task.done() for task in over):
+            while not ending.done():
                 woken.clear()
-                _, _, parts = await self._view(name, request.query_params)
+                _, _, parts = await self._view(name, query)
                 changed = {ident: str(part) for ident, part in parts.items() if sent.get(ident) != part}
                 sent = {**sent, **parts}
-                event = b"data: %b\n\n" % msgspec.json.encode(changed) if changed else b":\n\n"
-                await send({"type": "http.response.body", "body": event, "more_body": True})
-                await self._wait(over, PAUSE_S)
-                await self._wait(over, 0.0 if parts.get("running") else BEAT_S, woken)
-            await send({"type": "http.response.body", "body": b""})
+                yield b"data: %b\n\n" % msgspec.json.encode(changed) if changed else b":\n\n"
+                await self._wait(ending, PAUSE_S)
+                await self._wait(ending, 0.0 if parts.get("running") else BEAT_S, woken)
         finally:
             end()
-            for task in over:
-                task.cancel()
+            ending.cancel()
 
     async def _wait(
-        self, over: set[asyncio.Task[Any]], seconds: float, woken: asyncio.Event | None = None
+        self, ending: asyncio.Task[Any], seconds: float, woken: asyncio.Event | None = None
     ) -> None:
-        """Wait so long, or until the stream is over, or woken."""
+        """Wait so long, or until the sidecar ends, or woken."""
         tasks: set[asyncio.Task[Any]] = {asyncio.create_task(self._clock.pause(seconds))}
         if woken is not None:
             tasks.add(asyncio.create_task(woken.wait()))
         try:
-            await asyncio.wait({*over, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({ending, *tasks}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in tasks:
                 task.cancel()
-
-
-async def _disconnected(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _entered(visit: Visit | None) -> Response:

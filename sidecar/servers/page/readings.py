@@ -13,7 +13,6 @@ from typing import Final
 from msgspec import Struct
 
 from sidecar.kernel.goal import Spending
-from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import (
     DECISION_KINDS,
     EventFilter,
@@ -27,7 +26,7 @@ from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.platform.log_readings import DAY_S, PAID_KINDS
 from sidecar.servers.page.pictures import DAYS_DRAWN, LEFT_TO_PEOPLE
-from sidecar.systems.supervision.decisions import find_decisions, find_replay
+from sidecar.systems.supervision.decisions import find_decisions, replay_decision
 from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.supervision.policy.decision_story import ReplayedInquiry
 from sidecar.systems.supervision.policy.history import Decision
@@ -86,7 +85,7 @@ class PageReadings:
 
     def __init__(self, services: Services, people: CommandLineService) -> None:
         self._services = services
-        self._people = people
+        self.people = people
 
     @property
     def settings(self) -> Settings:
@@ -103,7 +102,7 @@ class PageReadings:
         sessions: list[SeenSession] = []
         for key in (*others[-NEEDING_SHOWN:], *listed):
             # States are loaded here and not in a thread, because the event loop writes them. Stops go first.
-            seen = self._people.describe(key)
+            seen = self.people.describe(key)
             if seen and (key in listed or needs_person(*standing(*seen))):
                 sessions.append(seen)
             await self._services.clock.pause(0)
@@ -111,7 +110,7 @@ class PageReadings:
         lately = EventFilter(kinds=PAID_KINDS, since=now - DAYS_DRAWN * DAY_S)
         held: dict[str, HeldEdit] = {}
         for project in sorted({session.project for session, _ in sessions}):
-            held |= {edit.path: edit for edit in self._people.held(project)}
+            held |= {edit.path: edit for edit in self.people.held(project)}
             await self._services.clock.pause(0)
         return Overview(
             settings=self.settings,
@@ -135,14 +134,6 @@ class PageReadings:
         events = log.newest(EventFilter(kinds=STOPS), MOST_STOPS, after=log.last() - EVENTS_SEARCHED)
         return find_decisions(events), sum(isinstance(one.data, UnreadableEvent) for one in events)
 
-    def session(self, key: SessionKey) -> SeenSession | None:
-        """Return a session; None for an unknown one."""
-        return self._people.describe(key)
-
-    def journal(self, key: SessionKey) -> Journal:
-        """Return the tasks and notes of a session."""
-        return self._people.journal(key)
-
     async def stops(self, key: SessionKey) -> tuple[Decision, ...]:
         """Return the newest stops of a session, and what else was decided in it."""
         wanted = EventFilter(session=key, kinds=DECISION_KINDS)
@@ -157,13 +148,7 @@ class PageReadings:
 
     async def known(self, decision: Decision) -> KnownDecision:
         """Return a decision with its replay."""
-        replayed = await find_replay(
-            self._services.stop_history,
-            decision.session,
-            decision.project,
-            decided=decision.stop.decided,
-            at=decision.at,
-        )
+        replayed = await replay_decision(self._services.stop_history, decision)
         return KnownDecision(decision, replayed)
 
 

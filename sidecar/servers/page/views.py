@@ -14,6 +14,7 @@ from sidecar.kernel.gate import GateRun, Outcome
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import JudgingPaid, WorkerRan
+from sidecar.kernel.loop import LOOP_HOST
 from sidecar.kernel.session import Session, SessionKey, active_goal
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import clean_line, counted
@@ -198,7 +199,7 @@ def session_title(session: Session) -> str:
 def budget_meters(session: Session, settings: Settings) -> Html:
     """Return what a session has used of its budget; nothing where no goal is active."""
     goal = active_goal(session)
-    if goal is None:
+    if goal is None or session.key.host == LOOP_HOST:
         return NOTHING
     left = budget_left(session, settings)
     return _meters(

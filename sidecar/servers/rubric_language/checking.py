@@ -63,10 +63,8 @@ class RubricCheck:
         place = self._place(path)
         if place is None:
             return None
-        of_text = self.text_flaws(text, self.around(path))
-        if _too_big_flaw(text):
-            return of_text
-        return (*_file_flaws(place, text), *of_text)
+        of_file = () if _too_big_flaw(text) else _file_flaws(place, text)
+        return (*of_file, *self.text_flaws(text, self.around(path)))
 
     def text_flaws(self, text: str, around: RubricContext) -> tuple[Flaw, ...]:
         """Return all flaws of a text, independent of where it will be saved."""

@@ -43,11 +43,15 @@ class ToolRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class ToolOutcome(Struct, frozen=True, kw_only=True):
-    """The result of a call: the answer as text and data, or the reason for a refusal."""
+    """The result of a call: the answer as text and data, or the reason for a refusal.
+
+    `failed` is that of ToolAnswer.
+    """
 
     text: str
     data: Raw = NO_DATA
     refused: bool = False
+    failed: bool = False
 
 
 class ToolListing(Struct, frozen=True, kw_only=True):
@@ -92,7 +96,8 @@ class ToolsHandler:
             return ToolOutcome(text=text, refused=True)
         except RefusalError as error:
             return ToolOutcome(text=str(error), refused=True)
-        return ToolOutcome(text=answer.text, data=Raw(msgspec.json.encode(answer.data)))
+        data = Raw(msgspec.json.encode(answer.data))
+        return ToolOutcome(text=answer.text, data=data, failed=answer.failed)
 
     def _caller(self, asked: ToolRequest, pid: int) -> Caller:
         """Return the caller. Raises BadInputError if a person is in a folder without a session."""

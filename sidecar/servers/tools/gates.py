@@ -5,7 +5,6 @@ Results count only for the caller: a stop runs its gates again (see supervision/
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import Annotated, Final
 
@@ -91,9 +90,10 @@ def tools(context: ToolContext) -> tuple[AgentTool, ...]:
 async def _answer_gates(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
     offered = await context.checks.list(call.session)
     mask = context.checks.mask(call.session)
+    lines = offered.last.gates if offered.last else ()  # of the record, such as "tests: failed (flaky)"
     found = GatesListed(
         gates=tuple(_shown_gate(gate, mask) for gate in offered.gates),
-        last=_outcomes_by_id(offered.last.gates if offered.last else ()),
+        last={name: ended for name, _, ended in (line.rpartition(": ") for line in lines)},
         problems=tuple(
             clip_printable(mask(one), GATE_LINE_LENGTH) for one in offered.problems[:PROBLEM_LIMIT]
         ),
@@ -107,11 +107,6 @@ async def _answer_gates(context: ToolContext, call: ToolInvocation, _given: NoAr
 def _shown_gate(gate: Gate, mask: SecretMask) -> Gate:
     command = clip_printable(mask(gate.command), GATE_LINE_LENGTH)
     return replace(gate, command=command, why=clip_printable(gate.why, GATE_LINE_LENGTH), behind="")
-
-
-def _outcomes_by_id(lines: Iterable[str]) -> dict[str, str]:
-    """Return the outcomes by gate ID, from lines of the record such as "tests: failed (flaky)"."""
-    return {name: ended for name, _, ended in (line.rpartition(": ") for line in lines)}
 
 
 def _gates_text(context: ToolContext, found: GatesListed) -> str:

@@ -8,7 +8,9 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict, replace
 
+from sidecar.kernel.decoding import UNLISTED
 from sidecar.kernel.governance import FORMS, ErrorAction, GovernedPhase, PhaseError
 from sidecar.kernel.settings import Mode
 from sidecar.servers.tools.tool import AgentTool, ToolAnswer, ToolContext, ToolInvocation, with_progress
@@ -22,10 +24,13 @@ LockName = Annotated[str, Meta(min_length=1, max_length=100)]
 
 def phase_arguments(phase: GovernedPhase) -> type[Struct]:
     """Return the Struct of what the tool of a phase takes."""
-    lock: tuple[Any, ...] = ("context_lock_id", LockName)
-    if phase is GovernedPhase.ANALYZE:
-        lock += (NEW,)
-    fields = [lock, ("input_data", FORMS[phase].given), ("mode", Mode | None, None)]
+    first, given = phase is GovernedPhase.ANALYZE, FORMS[phase].given
+    mode = Mode | None if first else Annotated[Mode | None, UNLISTED]
+    fields: list[Any] = [
+        ("context_lock_id", LockName, *((NEW,) if first else ())),
+        ("input_data", given) if first else ("input_data", given, given()),
+        ("mode", mode, None),
+    ]
     return msgspec.defstruct(f"{phase.title()}Arguments", fields, frozen=True, kw_only=True)
 
 
@@ -50,6 +55,7 @@ def tools(context: ToolContext) -> tuple[AgentTool, ...]:
             gives=(gives := phase_outcome(phase)),
             work=partial(_answer_phase, context, phase, gives),
             asks=True,
+            typed=True,
         )
         for phase in GovernedPhase
     )
@@ -72,22 +78,18 @@ async def _answer_phase(
     outcome = await with_progress(context.clock, call, lambda progress: run(progress.tell_step))
     error = outcome.error
     if error is not None and error.action is ErrorAction.HUMAN_INTERVENTION:
+        told, payload = context.words.say("governance-ask", lock=outcome.context_lock_id), outcome.payload
+        if (said := await call.ask(error.message)) is not None:
+            yes, why = said
+            asked = replace(caller, origin=ASKED_BY)
+            work = context.governance.answer(outcome.context_lock_id, asked, yes=yes, text=why)
+            answer = "yes" if yes else "no"
+            told = context.words.say("governance-answered", answer=answer, stage=work.stage)
+            payload = work.review if phase is GovernedPhase.REVIEW else payload
         # In the message, as some hosts show an agent the data alone.
-        message = f"{error.message}\n\n{await _ask(context, call, outcome.context_lock_id, error, caller)}"
-        outcome = msgspec.structs.replace(outcome, error=msgspec.structs.replace(error, message=message))
-    return ToolAnswer(gives(**msgspec.structs.asdict(outcome)), _text(context, outcome))
-
-
-async def _ask(
-    context: ToolContext, call: ToolInvocation, lock: str, error: PhaseError, caller: PhaseCaller
-) -> str:
-    """Ask the person through the host; where it cannot, say how they answer."""
-    said = await call.ask(error.message)
-    if said is None:
-        return context.words.say("governance-ask", lock=lock)
-    asked = msgspec.structs.replace(caller, origin=ASKED_BY)
-    work = context.governance.answer(lock, asked, yes=said)
-    return context.words.say("governance-answered", answer="yes" if said else "no", stage=work.stage)
+        error = replace(error, message=f"{error.message}\n\n{told}")
+        outcome = replace(outcome, error=error, payload=payload)
+    return ToolAnswer(gives(**asdict(outcome)), _text(context, outcome))
 
 
 def _text(context: ToolContext, outcome: PhaseOutcome) -> str:

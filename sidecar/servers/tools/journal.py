@@ -11,8 +11,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Annotated, Final, TypeVar
 
+import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
+from sidecar.kernel.decoding import UNLISTED
 from sidecar.kernel.journal import (
     Author,
     Journal,
@@ -54,29 +57,23 @@ class Brief(Struct, frozen=True, kw_only=True):
 class Listed(Brief, frozen=True, kw_only=True):
     """All fields of a task. `depends_on`: IDs of tasks that must be completed first."""
 
-    priority: int
+    priority: Priority
     depends_on: tuple[str, ...]
     by: Author
 
 
+def list_task(task: Task, most: int | None = None) -> Listed:
+    """Return all fields of a task, its text cut to `most` characters."""
+    cut = replace(task, content=cut_text(task.content, most))
+    return msgspec.convert(cut, Listed, from_attributes=True)
+
+
 def brief_task(task: Task) -> Brief:
     """Return a task with its whole text."""
-    return Brief(id=task.id, status=task.status, content=task.content)
+    return msgspec.convert(task, Brief, from_attributes=True)
 
 
-def full_task(task: Task, most: int | None = None) -> Listed:
-    """Return all fields of a task, its text cut to `most` characters."""
-    return Listed(
-        id=task.id,
-        status=task.status,
-        content=cut_text(task.content, most),
-        priority=task.priority.value,
-        depends_on=task.depends_on,
-        by=task.by,
-    )
-
-
-def task_line(task: Listed, *, in_group: bool = False) -> str:
+def task_line(task: Task | Listed, *, in_group: bool = False) -> str:
     """Format a task as one line, without default values and without what its group already says."""
     marks: list[str] = [] if in_group else [task.status]
     if task.priority != Priority.MEDIUM:
@@ -120,7 +117,7 @@ class NewTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A task to add."""
 
     content: str
-    status: TaskStatus = TaskStatus.REMAINING
+    status: Annotated[TaskStatus, UNLISTED] = TaskStatus.REMAINING
 
 
 class NewTasks(Struct, frozen=True, kw_only=True):
@@ -182,7 +179,7 @@ class NewNote(Struct, frozen=True, kw_only=True):
 class NoteFilter(Struct, frozen=True, kw_only=True):
     """Which notes to list: those of one type, or all if it is None."""
 
-    type: NoteKind | None = None
+    type: Annotated[NoteKind | None, UNLISTED] = None
 
 
 class NoteShown(Struct, frozen=True, kw_only=True):
@@ -251,17 +248,17 @@ class JournalTools:
 
     async def add_task(self, call: ToolInvocation, given: NewTask) -> ToolAnswer:
         (added,) = self._added(call, (given,))
-        return _brief_answer(added)
+        return ToolAnswer(brief_task(added), task_line(added))
 
     async def add_tasks(self, call: ToolInvocation, given: NewTasks) -> ToolAnswer:
         added = self._added(call, given.tasks)
-        lines = "\n".join(task_line(full_task(task)) for task in added)
-        return ToolAnswer(AddedTasks(tasks=tuple(map(brief_task, added))), lines)
+        return ToolAnswer(AddedTasks(tasks=tuple(map(brief_task, added))), "\n".join(map(task_line, added)))
 
     async def set_status(self, call: ToolInvocation, given: TaskStatusChange) -> ToolAnswer:
         self._context.loops.check_status(call.session, given.id, given.status, call.author)
         change = partial(rules.set_task_status, ident=given.id, status=given.status, worker=call.worker)
-        return _brief_answer(self._changed(call, change))
+        task = self._changed(call, change)
+        return ToolAnswer(brief_task(task), task_line(task))
 
     async def set_priority(self, call: ToolInvocation, given: TaskPriorityChange) -> ToolAnswer:
         change = partial(rules.set_task_priority, ident=given.id, priority=Priority(given.priority))
@@ -278,12 +275,11 @@ class JournalTools:
     async def next_task(self, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
         journal = self._context.journals.of(call.session.key)
         if ready := claimed_by(journal, call.worker) or find_ready_tasks(journal):
-            task = full_task(ready[0])
-            return ToolAnswer(NextTask(task=task), task_line(task))
+            return ToolAnswer(NextTask(task=list_task(ready[0])), task_line(ready[0]))
         waiting = [task for task in journal.tasks if task.open]
         if waiting:
             named = "\n".join(
-                f"- {task_line(full_task(task, NAMED_LENGTH))}" for task in waiting[:NAMED_TASKS]
+                f"- {task_line(list_task(task, NAMED_LENGTH))}" for task in waiting[:NAMED_TASKS]
             )
             said = self._say("none-ready", number=len(waiting), named=named)
         else:
@@ -333,19 +329,14 @@ class JournalTools:
         return ToolAnswer(made, self._say("closed", completed=made.completed))
 
 
-def _brief_answer(task: Task) -> ToolAnswer:
-    return ToolAnswer(brief_task(task), task_line(full_task(task)))
-
-
 def _task_answer(task: Task) -> ToolAnswer:
-    found = full_task(task)
-    return ToolAnswer(found, task_line(found))
+    return ToolAnswer(list_task(task), task_line(task))
 
 
 def _board_answer(journal: Journal) -> ToolAnswer:
     most = length_per_text(task.content for task in journal.tasks)
     groups = {
-        status.value: tuple(full_task(task, most) for task in journal.tasks if task.status is status)
+        status.value: tuple(list_task(task, most) for task in journal.tasks if task.status is status)
         for status in TaskStatus
     }
     board = TaskBoard(**groups)

@@ -11,10 +11,18 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict, replace
 
+from sidecar.kernel.journal import Task
 from sidecar.kernel.log import LoggedEvent
-from sidecar.kernel.loop import CheckpointInfo, CouncilProposal, Loop, LoopCheckpoint, LoopStatus, Tier
+from sidecar.kernel.loop import (
+    CheckpointInfo,
+    CouncilProposal,
+    Loop,
+    LoopCheckpoint,
+    LoopState,
+    LoopStatus,
+    Tier,
+)
 from sidecar.kernel.settings import model_prices, resolve_model
 from sidecar.servers.tools import loop_forms as forms
 from sidecar.servers.tools.tool import (
@@ -31,13 +39,12 @@ from sidecar.systems.taskloop.council import missing_members
 from sidecar.systems.taskloop.policy.agents import Agent, AgentHead
 from sidecar.systems.taskloop.policy.loop import Report
 from sidecar.systems.taskloop.reports import WorkerReport
-from sidecar.systems.taskloop.service import Briefing, Completion, TaskRequest
+from sidecar.systems.taskloop.service import Completion, TaskRequest
 from sidecar.systems.taskloop.states import Restore
 from sidecar.systems.taskloop.wording import list_lines
 
 EVENTS_SHOWN: Final = 10
 EVENT_LENGTH: Final = 200
-FAILURES_SHOWN: Final = 5
 DIFF_LENGTH: Final = 12_000
 """Characters of a restore's differences in an answer."""
 MOST: Final = 200
@@ -54,22 +61,21 @@ def tools(context: ToolContext) -> tuple[AgentTool, ...]:
             name=name, toolset="loop", takes=takes, gives=gives, work=getattr(work, name), **marks
         )
 
-    reads = {"reads": True, "repeats": True}
     return (
         make("session_start", forms.SessionRequest, forms.LoopReport),
-        make("session_status", NoArguments, forms.LoopReport, **reads),
+        make("session_status", NoArguments, forms.LoopReport, reads=True),
         make("session_end", forms.LoopEnd, forms.LoopReport),
-        make("task_start", TaskRequest, forms.TaskReport),
-        make("task_context", NoArguments, forms.TaskReport, **reads),
-        make("scope_check", forms.FileList, forms.ScopeReport, **reads),
+        make("task_start", TaskRequest, Task),
+        make("task_context", NoArguments, Task, reads=True),
+        make("scope_check", forms.FileList, forms.ScopeReport, reads=True),
         make("report_completion", forms.CompletionReport, Completion, asks=True),
         make("escalate", forms.Reason, Completion),
-        make("council_analyze", NoArguments, forms.CouncilReport, **reads),
+        make("council_analyze", NoArguments, forms.CouncilReport, reads=True),
         make("council_submit", CouncilProposal, forms.CouncilReport),
         make("checkpoint_save", forms.CheckpointText, CheckpointInfo),
         make("checkpoint_restore", forms.CheckpointChoice, forms.RestoreReport, asks=True),
-        make("checkpoint_list", NoArguments, forms.CheckpointsListed, **reads),
-        make("agent_info", forms.AgentName, Agent, **reads),
+        make("checkpoint_list", NoArguments, forms.CheckpointsListed, reads=True),
+        make("agent_info", forms.AgentName, Agent, reads=True),
         make("tokens_record", forms.Tokens, forms.LoopReport),
     )
 
@@ -117,23 +123,30 @@ class LoopTools:
 
     def _session(self, loop: Loop, *logged: LoggedEvent) -> ToolAnswer:
         events = tuple(map(read_event, logged))
-        text = self._say(
-            "loop-session",
-            loop,
-            command=clip_printable(loop.command, EVENT_LENGTH) or "-",
-            most=self._loops.states.settings().loop.max_iterations,
-            cents=self._loops.words.cents(loop),
-            events=list_lines(f"{one.kind}: {one.text}" for one in events),
+        text = (
+            self._say("loop-session-none")
+            if loop.state is LoopState.IDLE
+            else self._say(
+                "loop-session",
+                loop,
+                command=clip_printable(loop.command, EVENT_LENGTH) or "-",
+                most=self._loops.states.settings().loop.max_iterations,
+                cents=self._loops.words.cents(loop),
+                events=list_lines(f"{one.kind}: {one.text}" for one in events),
+            )
         )
         return ToolAnswer(forms.LoopReport(**loop.overview(), events=events), text)
 
     # --- tasks ---
 
     async def task_start(self, call: ToolInvocation, given: TaskRequest) -> ToolAnswer:
-        return _task_answer(await self._loops.start_task(call.session, given, call.author))
+        begun = await self._loops.start_task(call.session, given, call.author)
+        return ToolAnswer(begun.task, begun.text)
 
     async def task_context(self, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
-        return _task_answer(self._loops.context(call.session))
+        at_work = self._loops.context(call.session)
+        results = map(self._loops.words.gate, at_work.loop.gates)
+        return ToolAnswer(at_work.task, "\n".join((at_work.text, *results)))
 
     async def scope_check(self, call: ToolInvocation, given: forms.FileList) -> ToolAnswer:
         found = self._loops.files_outside(call.session, given.files)
@@ -162,18 +175,18 @@ class LoopTools:
     # --- the council ---
 
     async def council_analyze(self, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
-        loop = self._loops.councils.open_council(call.session)
+        loop = self._loops.councils.open_council(call.session, "council_analyze")
         found = forms.CouncilReport(task=loop.task, missing=missing_members(loop))
         case = self._loops.councils.prompt_in_turn(call.session)
-        return _answer(found, self._say("loop-analyze", found, case=case))
+        return ToolAnswer(found, self._say("loop-analyze", found, case=case))
 
     async def council_submit(self, call: ToolInvocation, given: CouncilProposal) -> ToolAnswer:
         loop = self._loops.councils.submit(call.session, given)
         found = forms.CouncilReport(task=loop.task, missing=missing_members(loop), decision=loop.decision)
         if found.missing:
-            return _answer(found, self._say("loop-submitted", given, found))
+            return ToolAnswer(found, self._say("loop-submitted", given, found))
         decided = self._say("loop-decided", loop, model=self._loops.context(call.session).model)
-        return _answer(found, f"{self._loops.words.decision(loop)}\n{decided}")
+        return ToolAnswer(found, f"{self._loops.words.decision(loop)}\n{decided}")
 
     # --- checkpoints ---
 
@@ -196,7 +209,9 @@ class LoopTools:
             files=tuple(edit.path for edit in done.diffs)[:MOST],
             kept=done.kept,
         )
-        return _answer(found, self._restore(done))
+        wrong = given.confirm and not done.kept
+        said = self._say("loop-wrong-word", word=given.confirm) + "\n" if wrong else ""
+        return ToolAnswer(found, said + self._restore(done))
 
     def _checkpoint(self, section: str, made: LoopCheckpoint) -> str:
         return self._say(section, made, description=made.description or "-")
@@ -237,30 +252,6 @@ def read_event(event: LoggedEvent) -> forms.LoopEvent:
     fields = msgspec.to_builtins(event.data)
     said = ", ".join(f"{name} {value}" for name, value in fields.items() if value and name != "type")
     return forms.LoopEvent(at=event.at, kind=event.kind, text=clip_printable(said, EVENT_LENGTH))
-
-
-def _answer(found: forms.CouncilReport | forms.RestoreReport, text: str) -> ToolAnswer:
-    """Return an answer whose data holds its text, too."""
-    return ToolAnswer(replace(found, text=text), text)
-
-
-def _task_answer(brief: Briefing) -> ToolAnswer:
-    loop = brief.loop
-    found = forms.TaskReport(
-        **asdict(brief.task),
-        role=brief.agent.role if brief.agent else "",
-        scope=brief.scope,
-        tier=loop.tier,
-        model=brief.model,
-        consecutive_failures=loop.consecutive_failures,
-        state=loop.state,
-        selection=brief.selection,
-        failures=loop.own_failures[-FAILURES_SHOWN:],
-        gates=loop.gates,
-        decision=loop.decision,
-        text=brief.text,
-    )
-    return ToolAnswer(found, brief.text)
 
 
 def _checkpoint_info(made: LoopCheckpoint) -> CheckpointInfo:

@@ -6,22 +6,16 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from sidecar.kernel.journal import Task
 from sidecar.kernel.loop import (
     CheckpointInfo,
     CommandType,
     CouncilDecision,
     CouncilMember,
     ExecutionMode,
-    GateResult,
-    LoopFailure,
     LoopOverview,
-    LoopState,
-    Tier,
 )
 from sidecar.kernel.settings import LoopSettings, ModelPrice
-from sidecar.systems.taskloop.policy.agents import AgentHead, Scope
-from sidecar.systems.taskloop.policy.selection import AgentSelection
+from sidecar.systems.taskloop.policy.agents import AgentHead
 from sidecar.systems.taskloop.service import Text
 
 GivenText = Annotated[str, Meta(min_length=1, max_length=4_000)]
@@ -95,9 +89,6 @@ class CheckpointChoice(Struct, frozen=True, kw_only=True):
 
 # --- what they give, beside Structs of the task loop --------------------------------------------------------
 
-# `text` is the whole answer in words, as Claude Code shows a model the fields alone. It comes last: how an
-# answer begins decides whether it is one that completes a task (hosts/shared.py).
-
 
 class LoopEvent(Struct, frozen=True, kw_only=True):
     """An event of the loop; `at` is seconds since the epoch."""
@@ -116,23 +107,6 @@ class LoopReport(LoopOverview, frozen=True, kw_only=True, omit_defaults=False):
     events: tuple[LoopEvent, ...] = ()
 
 
-class TaskReport(Task, frozen=True, kw_only=True, omit_defaults=False):
-    """A task at work. `enforced`: whether Supervisor itself chose the model of who works on it."""
-
-    role: str = ""
-    scope: Scope
-    tier: Tier
-    model: str
-    enforced: bool = False
-    consecutive_failures: int
-    state: LoopState
-    selection: AgentSelection | None
-    failures: tuple[LoopFailure, ...]
-    gates: tuple[GateResult, ...]
-    decision: CouncilDecision | None
-    text: str
-
-
 class ScopeReport(Struct, frozen=True, kw_only=True):
     """Which files the task may not change."""
 
@@ -146,7 +120,6 @@ class CouncilReport(Struct, frozen=True, kw_only=True):
     task: str
     missing: tuple[CouncilMember, ...]
     decision: CouncilDecision | None = None
-    text: str = ""
 
 
 class CheckpointsListed(Struct, frozen=True, kw_only=True):
@@ -162,7 +135,6 @@ class RestoreReport(Struct, frozen=True, kw_only=True):
     confirm: str
     files: tuple[str, ...]
     kept: str = ""
-    text: str = ""
 
 
 class AgentsListed(Struct, frozen=True, kw_only=True):

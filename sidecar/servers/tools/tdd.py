@@ -5,14 +5,14 @@ What they answer as verified, Supervisor ran itself (systems/tdd).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Struct
 
+from sidecar.kernel.decoding import UNLISTED
 from sidecar.platform.paths import lies_inside
 from sidecar.servers.tools.tool import (
     AgentTool,
@@ -48,13 +48,14 @@ class _Work(_Asked, frozen=True, kw_only=True):
     """What every phase may be given."""
 
     test_cmd: Annotated[str, Meta(max_length=COMMAND_LENGTH)] = ""
-    keep: bool = False
+    keep: Annotated[bool, UNLISTED] = False
 
 
 class RedArguments(_Work, frozen=True, kw_only=True):
-    """One behaviour."""
+    """One behaviour. `test_path`: the file for its test, where nothing else tells which files are tests."""
 
     spec: Annotated[str, Meta(min_length=1, max_length=SPEC_LENGTH)]
+    test_path: Annotated[str, Meta(max_length=PATH_LENGTH)] = ""
 
 
 class GreenArguments(_Work, frozen=True, kw_only=True):
@@ -120,21 +121,16 @@ def tools(context: ToolContext) -> tuple[AgentTool, ...]:
 
 async def _answer_phase(context: ToolContext, phase: Phase, call: ToolInvocation, given: _Work) -> ToolAnswer:
     values = {name: getattr(given, name) for name in PHASE_VALUES if hasattr(given, name)}
-    request = _request(context, call, given, values)
-    request = msgspec.structs.replace(request, test_cmd=given.test_cmd.strip(), keep=given.keep)
-    run = partial(context.skills.run, phase, request)
-    result = await with_progress(context.clock, call, lambda progress: run(progress.tell_step))
+    work = {"test_cmd": given.test_cmd.strip(), "keep": given.keep}
+    result = await _run(context, phase, call, given, values=values, **work)
     if result.verified:
         after = context.words.say(f"after-{phase}", file=result.file_path)
         result = msgspec.structs.replace(result, message=f"{result.message} {after}")
-    return ToolAnswer(result, _text(context, result))
+    return _answer(context, result)
 
 
 async def _answer_skill(context: ToolContext, call: ToolInvocation, given: SkillArguments) -> ToolAnswer:
-    request = _request(context, call, given, {"request": given.request})
-    run = partial(context.skills.run, given.skill, request)
-    result = await with_progress(context.clock, call, lambda progress: run(progress.tell_step))
-    return ToolAnswer(result, _text(context, result))
+    return _answer(context, await _run(context, given.skill, call, given, values={"request": given.request}))
 
 
 async def _answer_list(context: ToolContext, call: ToolInvocation, _given: NoArguments) -> ToolAnswer:
@@ -151,28 +147,31 @@ async def _answer_list(context: ToolContext, call: ToolInvocation, _given: NoArg
     return ToolAnswer(SkillsListed(skills=skills, problems=known.problems), text)
 
 
-def _request(
-    context: ToolContext, call: ToolInvocation, given: _Asked, values: Mapping[str, str]
-) -> SkillRequest:
-    """Build the request. Raises RefusalError for a folder outside the session's project."""
+async def _run(
+    context: ToolContext,
+    skill: str,
+    call: ToolInvocation,
+    given: _Asked,
+    **more: Any,  # noqa: ANN401 - other fields of the request
+) -> SkillResult:
+    """Run a skill. Raises RefusalError for a folder outside the session's project."""
     environment = context.checks.permitted_environment(call.session)
     project = Path(call.session.project, given.project_root)
     if not lies_inside(project, Path(call.session.project)):
         raise RefusalError(context.words.say("no-project-root", folder=clip_printable(str(project))))
-    return SkillRequest(
-        project=str(project),
-        environment=environment,
-        values=values,
-        model=given.model,
-        session=call.session.key,
+    asked = SkillRequest(
+        project=str(project), environment=environment, model=given.model, session=call.session.key, **more
     )
+    run = partial(context.skills.run, skill, asked)
+    return await with_progress(context.clock, call, lambda progress: run(progress.tell_step))
 
 
-def _text(context: ToolContext, result: SkillResult) -> str:
-    return context.words.say(
+def _answer(context: ToolContext, result: SkillResult) -> ToolAnswer:
+    text = context.words.say(
         "skill-ended",
         skill=result.skill,
         status="verified" if result.verified else result.status,
         message=msgspec.json.encode(result.answer).decode() if result.answer else result.message,
         output="" if result.status == "pass" else result.runner_output,
-    ).strip()
+    )
+    return ToolAnswer(result, text.strip(), failed=result.status != "pass")

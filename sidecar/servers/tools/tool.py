@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
+from sidecar.kernel.decoding import UNLISTED_KEY
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.journal import Author
 from sidecar.kernel.session import Session, SessionKey
@@ -25,6 +26,7 @@ from sidecar.kernel.settings import TOOLSET
 from sidecar.kernel.text import clean_line
 from sidecar.platform.ports import Clock
 from sidecar.rubric.policy import RubricStore
+from sidecar.work.progress import Step
 
 if TYPE_CHECKING:
     from sidecar.rubric.texts import Texts
@@ -44,11 +46,11 @@ ReportProgress = Callable[[float, float, str], Awaitable[None]]
 """Reports the progress of a call: amount done, total amount, and the current activity."""
 
 
-AskPerson = Callable[[str], Awaitable[bool | None]]
-"""Asks the person at the client yes or no; None where the client cannot ask, or they did not answer."""
+AskPerson = Callable[[str], Awaitable[tuple[bool, str] | None]]
+"""Asks the person at the client yes or no, and why not; None where it cannot, or they did not answer."""
 
 
-async def ask_nobody(_question: str) -> bool | None:
+async def ask_nobody(_question: str) -> tuple[bool, str] | None:
     """Ask nobody, so there is no answer."""
     return None
 
@@ -114,29 +116,42 @@ class ToolInvocation(Struct, frozen=True, kw_only=True):
 
 
 class ToolAnswer(Struct, frozen=True):
-    """The result of a tool: data (an instance of the tool's `gives`), and the same as readable text."""
+    """The result of a tool: data (an instance of the tool's `gives`), and the same as readable text.
+
+    `failed`: what was asked for was not done, so that a command ends in 1.
+    """
 
     data: Struct
     text: str
+    failed: bool = False
 
 
-class AgentTool(Struct, frozen=True, kw_only=True):
-    """One tool that agents may call.
+class ToolHead(Struct, frozen=True, kw_only=True):
+    """What is known of a tool without its schemas.
 
-    `work` gets the call and an instance of `takes`; it raises RefusalError, ToolRuleError, BadInputError.
     `reads`: it changes nothing. `repeats`: a second call with the same arguments changes nothing further,
     as is so for one that reads.
     `asks`: it runs something, so the host's permission prompt before the call is never skipped.
+    `typed`: clients are promised its output schema; an answer of any other tool is its text.
     """
 
     name: str
     toolset: TOOLSET
-    gives: type[Struct]
-    work: Callable[[ToolInvocation, Any], Awaitable[ToolAnswer]]
-    takes: type[Struct] = NoArguments
     reads: bool = False
     repeats: bool = False
     asks: bool = False
+    typed: bool = False
+
+
+class AgentTool(ToolHead, frozen=True, kw_only=True):
+    """One tool that agents may call.
+
+    `work` gets the call and an instance of `takes`; it raises RefusalError, ToolRuleError, BadInputError.
+    """
+
+    gives: type[Struct]
+    work: Callable[[ToolInvocation, Any], Awaitable[ToolAnswer]]
+    takes: type[Struct] = NoArguments
 
 
 class Resource(Struct, frozen=True, kw_only=True):
@@ -177,8 +192,9 @@ class ToolContext:
 
 # --- JSON Schemas of a tool's Structs -----------------------------------------------------------------------
 # A tool's input schema is part of every request to a model, so it has no internal names, no references, no
-# empty defaults and no limits that are never reached, and it leaves room for what hosts' plugins add. Output
-# schemas are only read by clients.
+# empty defaults and no limits that are never reached, and it leaves room for what hosts' plugins add. What a
+# list shows is shorter again: no arguments that are unlisted, and of a description that several tools of a
+# toolset share only the first. Output schemas are only read by clients.
 
 
 DEFS_PREFIX: Final = "#/$defs/"
@@ -186,7 +202,9 @@ INTERNAL_KEYS: Final = ("title", "description", "additionalProperties")
 """Keys that msgspec adds for Python readers or that the toolbox handles itself."""
 BOUND_KEYS: Final = ("minLength", "maxLength", "minItems", "maxItems")
 """Limits of texts and lists. The toolbox checks them and reports violations."""
-EMPTY_DEFAULTS: Final[tuple[object, ...]] = ("", (), [], {}, None)
+LARGE: Final = 1_000_000
+"""A limit of a number that no model comes near."""
+EMPTY_DEFAULTS: Final[tuple[object, ...]] = ("", (), [], {}, None, False)
 """Defaults that only say that an argument is optional."""
 
 JsonSchema = dict[str, Any]
@@ -204,6 +222,24 @@ def make_input_schema(kind: type[Struct]) -> JsonSchema:
     return {"type": "object", "properties": {}} | _shorten_schema(root, parts)
 
 
+def list_schema(schema: JsonSchema, told: set[str]) -> JsonSchema:
+    """Return what a model is shown of an input schema. `told`: descriptions that an earlier tool gave."""
+    found = {name: value for name, value in schema.items() if name != "description" or value not in told}
+    told.update(filter(None, (found.get("description"),)))
+    if "properties" in found:
+        listed = {name: one for name, one in found["properties"].items() if not is_unlisted(one)}
+        found["properties"] = {name: list_schema(one, told) for name, one in listed.items()}
+    if "items" in found:
+        found["items"] = list_schema(found["items"], told)
+    return found
+
+
+def is_unlisted(schema: JsonSchema) -> bool:
+    """Whether a model is not shown this argument: it is marked so, or holds nothing but such ones."""
+    parts = schema.get("properties", {}).values()
+    return UNLISTED_KEY in schema or bool(parts and all(map(is_unlisted, parts)))
+
+
 def _schema_components(kind: type[Struct]) -> tuple[JsonSchema, dict[str, JsonSchema]]:
     """Return the root schema and those that it references."""
     (_,), parts = msgspec.json.schema_components([kind], ref_template=DEFS_PREFIX + "{name}")
@@ -217,7 +253,9 @@ def _shorten_schema(schema: JsonSchema, parts: dict[str, JsonSchema]) -> JsonSch
     if "$ref" in schema:
         schema = parts[schema["$ref"].removeprefix(DEFS_PREFIX)] | schema
     found = {name: value for name, value in schema.items() if name not in ("$ref", *BOUND_KEYS)}
-    if "default" in found and found["default"] in EMPTY_DEFAULTS:
+    if found.get("maximum", 0) >= LARGE:
+        del found["minimum"], found["maximum"]
+    if "default" in found and (found["default"] in EMPTY_DEFAULTS or "properties" in found):
         del found["default"]
     if not found.get("required", True):
         del found["required"]
@@ -227,15 +265,10 @@ def _shorten_schema(schema: JsonSchema, parts: dict[str, JsonSchema]) -> JsonSch
         found["properties"] = {name: _shorten_schema(one, parts) for name, one in found["properties"].items()}
     if "items" in found:
         found["items"] = _shorten_schema(found["items"], parts)
-    if "anyOf" in found:
-        return _shorten_any_of(found, parts)
+    if "anyOf" in found:  # for a model, a value that may also be null is simply an optional value
+        kinds = [_shorten_schema(one, parts) for one in found.pop("anyOf") if one != {"type": "null"}]
+        return {**(kinds[0] if len(kinds) == 1 else {"anyOf": kinds}), **found}
     return found
-
-
-def _shorten_any_of(schema: JsonSchema, parts: dict[str, JsonSchema]) -> JsonSchema:
-    """Shorten a union. For a model, a value that may also be null is simply an optional value."""
-    kinds = [_shorten_schema(one, parts) for one in schema.pop("anyOf") if one != {"type": "null"}]
-    return {**kinds[0], **schema} if len(kinds) == 1 else {"anyOf": kinds, **schema}
 
 
 # --- progress of a long call: said at once and then again and again; its number never decreases -------------
@@ -255,10 +288,10 @@ class CallProgress:
         self._done, self._total, self._what = 0.0, 0.0, ""
         self._reports: set[asyncio.Task[None]] = set()
 
-    def tell_step(self, what: str) -> None:
+    def tell_step(self, step: Step) -> None:
         """Tell the next step; nobody knows how many there will be."""
         done = float(int(self._done) + 1)
-        self._tell(done, done + 1, what)
+        self._tell(done, done + 1, f"{step.kind}: {step.text}")
 
     def tell_gate(self, ended: int, total: int, gate: Gate, run: GateRun | None) -> None:
         """Tell that a gate began (`run` is None) or ended; `ended` of `total` gates have ended."""

@@ -36,11 +36,13 @@ from sidecar.servers.tools.tool import (
     Resource,
     ToolAnswer,
     ToolContext,
+    ToolHead,
     ToolInvocation,
     UnknownToolError,
     ask_nobody,
     clip_printable,
     ignore_progress,
+    list_schema,
     make_input_schema,
     make_output_schema,
 )
@@ -53,17 +55,16 @@ VALUE_LENGTH: Final = 2000
 T = TypeVar("T")
 
 
-class ToolOffer(Struct, frozen=True, kw_only=True):
-    """A tool as clients see it. Schemas are JSON Schema objects; for the other fields see AgentTool."""
+class ToolOffer(ToolHead, frozen=True, kw_only=True):
+    """A tool as clients see it, with JSON Schema objects.
 
-    name: str
-    toolset: TOOLSET
+    `listed_schema` is what a model is shown of `input_schema`.
+    """
+
     description: str
     input_schema: JsonSchema
+    listed_schema: JsonSchema
     output_schema: JsonSchema
-    reads: bool
-    repeats: bool
-    asks: bool
 
 
 class Toolbox:
@@ -79,7 +80,8 @@ class Toolbox:
     ) -> None:
         """`switched_on` returns the active toolsets. Raises BadInputError if a tool has no description."""
         self._tools = {tool.name: tool for tool in tools}
-        self._offers = {tool.name: _build_offer(tool, words) for tool in tools}
+        told: dict[TOOLSET, set[str]] = {tool.toolset: set() for tool in tools}
+        self._offers = {tool.name: _build_offer(tool, words, told[tool.toolset]) for tool in tools}
         self._resources = tuple(resources)
         self._switched_on = switched_on
         self._clients = clients
@@ -93,6 +95,10 @@ class Toolbox:
         """Return the tools that are switched on, in the order of the registry."""
         on = self._switched_on()
         return tuple(offer for offer in self._offers.values() if offer.toolset in on)
+
+    def is_typed(self, name: str) -> bool:
+        """Whether this tool's answers are structured content; see AgentTool."""
+        return self._tools[name].typed
 
     async def call(
         self,
@@ -111,7 +117,7 @@ class Toolbox:
         session = self._session(arguments.get(SESSION_ARGUMENT, ""), caller)
         given = self._given(tool, {key: value for key, value in arguments.items() if key != SESSION_ARGUMENT})
 
-        async def ask_person(question: str) -> bool | None:
+        async def ask_person(question: str) -> tuple[bool, str] | None:
             may = self._clients.may_ask(caller.pid, session, name, person=caller.person)
             return await ask(question) if may else None
 
@@ -206,20 +212,18 @@ def _fit_value(value: Any, schema: JsonSchema) -> Any:  # noqa: ANN401 - whateve
     return value
 
 
-def _build_offer(tool: AgentTool, words: Texts) -> ToolOffer:
+def _build_offer(tool: AgentTool, words: Texts, told: set[str]) -> ToolOffer:
     taken = make_input_schema(tool.takes)
     for field, schema in taken["properties"].items():
         if about := words.about(f"{tool.name}.{field}", f".{field}"):
             schema["description"] = about
+    head = {name: getattr(tool, name) for name in ToolHead.__struct_fields__}
     return ToolOffer(
-        name=tool.name,
-        toolset=tool.toolset,
+        **head | {"repeats": tool.repeats or tool.reads},
         description=" ".join(words.say(tool.name).split()),
         input_schema=taken,
+        listed_schema=list_schema(taken, told),
         output_schema=make_output_schema(tool.gives),
-        reads=tool.reads,
-        repeats=tool.repeats or tool.reads,
-        asks=tool.asks,
     )
 
 

@@ -26,7 +26,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.tree.checkout import WorkCopy
 from sidecar.evidence.tree.shadow_repository import ShadowRepositories
 from sidecar.evidence.tree.work_tree import WorkTree
 from sidecar.kernel.errors import BadInputError, ToolRuleError
@@ -43,6 +42,7 @@ from sidecar.platform.processes import find_program
 from sidecar.platform.state import read_usable_state
 from sidecar.systems.governance.audit import Audit
 from sidecar.systems.governance.policy.work import LOCK_TOOL, TroubleError
+from sidecar.work.place import WorkCopy
 
 # --- changes ------------------------------------------------------------------------------------------------
 
@@ -74,14 +74,12 @@ class KeptChanges:
     def __init__(self, state: Path) -> None:
         self._repositories = ShadowRepositories(state / "governance" / "changes")
 
-    async def keep(
-        self, lock: str, project: str, copy: WorkCopy, files: Sequence[FileChange], last: str
-    ) -> KeptChange:
+    async def keep(self, lock: str, copy: WorkCopy, files: Sequence[FileChange], last: str) -> KeptChange:
         """Keep the change of a lock that was made in a copy. `last`: the name of the change before it.
 
         Raises TroubleError where it cannot be delivered.
         """
-        commits = b"".join(_commits(Path(project), Path(copy.project), _deliverable(files)))
+        commits = b"".join(_commits(Path(copy.origin), Path(copy.project), _deliverable(files)))
         with self._entered(lock, copy) as (git, _):
             durable = replace(git, argv=(*git.argv, *DURABLE))
             await durable.told("fast-import", "--quiet", "--force", stdin=commits)

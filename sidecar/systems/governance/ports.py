@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec import Struct
 
-from sidecar.evidence.ports import EvidenceServices
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.platform.apply import ChangeApplier
-from sidecar.rubric.texts import Texts
 from sidecar.systems.governance.locks import SHELL, Locks
-from sidecar.workers.ports import Workers
-
-Tell = Callable[[str], None]
-"""Is told what is being done, in one line each time."""
+from sidecar.work.ports import HeadlessServices, WorkJudge
 
 
 @dataclass(frozen=True, kw_only=True)
-class GovernanceServices:
-    """What governed phases use beside what all systems share.
-
-    `texts`: rubric/governance.md; `kept`: the folder for evidence.
-    """
+class GovernanceServices(HeadlessServices):
+    """What governed phases use. `texts`: rubric/governance.md; `kept`: the folder for evidence."""
 
     applier: ChangeApplier
     kept: Path
     locks: Locks
-    shared: EvidenceServices
-    texts: Texts
-    workers: Workers
+    work: WorkJudge
 
 
 class PhaseCaller(Struct, frozen=True, kw_only=True):

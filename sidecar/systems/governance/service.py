@@ -12,8 +12,7 @@ A phase that cannot be carried out changes nothing: it fails closed.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -28,20 +27,26 @@ from sidecar.kernel.text import encode_json
 from sidecar.platform.files import ensure_folder, hold_lock
 from sidecar.systems.governance.locks import RELEASED, SHELL, LockHeldError, LockLostError
 from sidecar.systems.governance.phases import PhaseCall
-from sidecar.systems.governance.policy.table import ACTIONS, MODES, Stage
+from sidecar.systems.governance.policy.table import ACTIONS, Stage
 from sidecar.systems.governance.policy.work import (
     ANSWER_TOOL,
     PHASE_TOOL,
     PhaseOutput,
     PhaseRefusedError,
+    Question,
     TroubleError,
     Work,
     check_order,
     fold_work,
+    next_phase,
 )
-from sidecar.systems.governance.ports import GovernanceServices, PhaseCaller, Tell
+from sidecar.systems.governance.ports import GovernanceServices, PhaseCaller
+from sidecar.work.progress import Tell
+from sidecar.workers.ports import CountedWorkers
 
 NEW: Final = "new"
+ATTEMPTS: Final = 3
+"""Times in a row that a phase is tried that leaves the stage as it is."""
 ENDED: Final = frozenset((Stage.DELIVERED, Stage.STOPPED))
 
 log = logging.getLogger(__name__)
@@ -75,36 +80,31 @@ class Governance:
     async def run(self, request: PhaseRequest, caller: PhaseCaller, tell: Tell) -> PhaseOutcome:
         """Carry out a phase. Raises ToolRuleError, BadInputError, OSError; then nothing happened."""
         settings, phase = self._settings(), request.phase
-        rules = settings.governance.phase.get(phase.value, PhaseSettings())
-        if not rules.enabled:
-            raise PhaseRefusedError("governance-disabled", phase=phase)
         begins = request.lock == NEW and phase is GovernedPhase.ANALYZE
         lock = None if begins else self._held(request.lock, caller)
-        mode = request.mode or (lock.mode if lock else rules.default_mode)
-        if mode not in rules.modes:
-            modes = ", ".join(rules.modes)
-            raise PhaseRefusedError("governance-mode-off", mode=mode, phase=phase, modes=modes)
+        offered = {one: settings.governance.phase.get(one.value, PhaseSettings()) for one in GovernedPhase}
+        mode = request.mode or (lock.mode if lock else offered[phase].default_mode)
+        for one, rules in offered.items():  # the work ends only if all can be called
+            if not rules.enabled:
+                raise PhaseRefusedError("governance-disabled", phase=one)
+            if mode not in rules.modes:
+                modes = ", ".join(rules.modes)
+                raise PhaseRefusedError("governance-mode-off", mode=mode, phase=one, modes=modes)
         if lock is None:
             seconds = settings.governance.lock_minutes * 60.0
             lock = self._services.locks.acquire(caller.project, caller.holder, mode, seconds)
         elif mode != lock.mode:
             raise PhaseRefusedError("governance-mode", mode=mode, lock=lock.id, held=lock.mode)
         try:
-            with self._alone(lock.id):
+            ensure_folder(self._services.kept)
+            with hold_lock(self._services.kept / f"{lock.id}.lock") as alone:
+                if not alone:
+                    raise PhaseRefusedError("governance-busy", lock=lock.id)  # noqa: TRY301 - below
                 return await self._carry_out(lock, request, caller, settings, tell)
         except BaseException:
             if begins:
                 self._services.locks.end(lock.id, RELEASED)
             raise
-
-    @contextmanager
-    def _alone(self, lock: str) -> Iterator[None]:
-        """Let no other phase of any process work under a lock. Raises PhaseRefusedError where one does."""
-        ensure_folder(self._services.kept)
-        with hold_lock(self._services.kept / f"{lock}.lock") as alone:
-            if not alone:
-                raise PhaseRefusedError("governance-busy", lock=lock)
-            yield
 
     def work(self, lock: str) -> Work:
         """Return where the work under a lock stands. Raises OSError."""
@@ -126,8 +126,7 @@ class Governance:
             result="yes" if yes else "no",
             subject=work.question.subject,
         )
-        self._append(entry, held, caller)
-        return self._end_if_over(held)
+        return self._append(entry, held, caller)
 
     def entries(self, lock: str) -> tuple[AuditEntry, ...]:
         """Return the audit of a lock. Raises OSError."""
@@ -162,14 +161,11 @@ class Governance:
             raise LockHeldError(lock)
         return lock
 
-    def _append(self, entry: AuditEntry, lock: ContextLock, caller: PhaseCaller) -> None:
-        self._services.locks.audit.append(
-            entry, session=caller.session, project=lock.project, origin=caller.origin
-        )
-
-    def _end_if_over(self, lock: ContextLock) -> Work:
-        """Release the lock where the work is over and no person is asked; else keep it for longer."""
-        work, locks = self.work(lock.id), self._services.locks
+    def _append(self, entry: AuditEntry, lock: ContextLock, caller: PhaseCaller) -> Work:
+        """Append to the audit. Then release the lock where the work is over and no person is asked."""
+        locks, key = self._services.locks, caller.session
+        locks.audit.append(entry, session=key, project=lock.project, origin=caller.origin)
+        work = self.work(lock.id)
         if work.stage in ENDED and work.question is None:
             locks.end(lock.id, RELEASED)
         else:
@@ -187,34 +183,28 @@ class Governance:
         services, clock = self._services, self._services.shared.clock
         work, started = self.work(lock.id), clock.now()
         check_order(work, request.phase)
+        workers = CountedWorkers(services.workers)
+        mask = services.shared.secrets.masker(caller.environment)
         call = PhaseCall(
-            services=services,
-            phase=request.phase,
-            work=work,
-            given=request.given,
-            caller=caller,
-            rules=MODES.get(lock.mode, settings.governance.custom),
-            settings=settings,
-            mask=services.shared.secrets.masker(caller.environment),
-            tell=tell,
+            services, workers, request.phase, work, request.given, caller, lock, settings, mask, tell
         )
         done = await call.run()
         error = self._word(done.trouble)
+        output = PhaseOutput(done.payload, error, done.commands, done.tree, workers.tokens, workers.cents)
         entry = AuditEntry(
             tool=f"{PHASE_TOOL}{request.phase}",
             lock=lock.id,
             mode=lock.mode,
             iteration=work.iteration,
             agent=call.agent,
-            input=_masked(request.given, call.mask),
-            output=_masked(PhaseOutput(done.payload, error, done.commands, done.tree), call.mask),
+            input=_masked(request.given, mask),
+            output=_masked(output, mask),
             result=done.result,
             error=error.type if error else "",
             duration_ms=round((clock.now() - started) * 1000),
             subject=done.subject or work.subject,
         )
         self._append(entry, lock, caller)
-        self._end_if_over(lock)
         shown = msgspec.json.decode(entry.output, type=PhaseOutput)
         return PhaseOutcome(
             context_lock_id=lock.id,
@@ -233,3 +223,42 @@ class Governance:
 def _masked(value: object, mask: SecretMask) -> Raw:
     """Encode a value as JSON with each text masked."""
     return Raw(encode_json(mask_texts(msgspec.to_builtins(value), mask)))
+
+
+async def conduct(  # noqa: PLR0913 - the work, and whom to tell, to show and to ask
+    governance: Governance,
+    caller: PhaseCaller,
+    given: Mapping[GovernedPhase, Struct],
+    lock: str = NEW,
+    mode: Mode | None = None,
+    *,
+    tell: Tell,
+    show: Callable[[PhaseOutcome], None],
+    ask: Callable[[Question], tuple[bool, str] | None],
+) -> Work:
+    """Go on until the work is over, a person must answer who is not there, or a phase keeps failing.
+
+    `given`: what phases are given, where results of earlier ones in the audit do not do. `lock` "new" begins;
+    `mode` None means the default one, or the lock's.
+    `show` is given each outcome. `ask` asks the person: yes or no with a text, None where nobody is there.
+    Raises as `Governance.run`.
+    """
+    failed = 0
+    work = governance.work(lock) if lock != NEW else Work(lock=NEW)
+    while True:
+        if work.question is not None:
+            if (answer := ask(work.question)) is None:
+                return work
+            work = governance.answer(lock, caller, yes=answer[0], text=answer[1])
+            continue
+        if (phase := next_phase(work)) is None or failed == ATTEMPTS:
+            return work
+        before = work
+        said = given.get(phase) or FORMS[phase].given()
+        request = PhaseRequest(phase=phase, lock=lock, given=said, mode=mode)
+        outcome = await governance.run(request, caller, tell)
+        show(outcome)
+        lock = outcome.context_lock_id
+        work = governance.work(lock)
+        again = work.stage is before.stage and work.question is None
+        failed = failed + 1 if again else 0

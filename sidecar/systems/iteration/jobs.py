@@ -6,36 +6,26 @@ Whatever ends an agent, its work is on its branch, and its tasks are settled her
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from pathlib import Path
+from collections import defaultdict
+from functools import partial
 from typing import Final
 
-from sidecar.evidence.tree.checkout import map_environment
-from sidecar.kernel.journal import Journal, Task, completed_task_ids
-from sidecar.kernel.runs import RunWarning, StartedWorker, WorkerChange
-from sidecar.kernel.session import Environment
-from sidecar.platform.worktrees import SCRATCH, Worktrees
-from sidecar.systems.iteration.policy.claims import claimed_by, merge_objection
-from sidecar.systems.iteration.policy.loop import commit_message
+from sidecar.kernel.journal import Author, Journal, Task, completed_task_ids
+from sidecar.kernel.runs import MergeChecks, StartedWorker, WorkerChange
+from sidecar.platform.worktrees import SCRATCH, MergeEnd, Worktrees
+from sidecar.systems.iteration.policy.claims import claimed_by
+from sidecar.systems.iteration.policy.loop import FINAL_OUTCOMES, commit_message
 from sidecar.systems.iteration.ports import RunParticipants
+from sidecar.work.merging import Trial, WorkMerging, Workplace
+from sidecar.work.progress import RunWarning
 
 FREE_NAME: Final = "free"
 """In place of its task in the name of an agent's branch, where it has none."""
 MACHINE: Final = os.uname().nodename
 """Where the agents of this process run; one machine has one run of a session."""
-FINAL_OUTCOMES: Final = ("achieved", "judged", "completed", "impossible", "cleared")
-"""Outcomes after which the same goal does not go on."""
+FILES_TOLD: Final = 100
+"""Files of a merge or a conflict that a journal hears of."""
 LOST: Final = "its claim ran out, and another agent took the task"
-
-
-@dataclass(frozen=True)
-class Workplace:
-    """Where an agent works, and with which environment; `branch` is "" in the project itself."""
-
-    folder: str
-    environment: Environment
-    branch: str = ""
 
 
 def job_name(started: StartedWorker) -> str:
@@ -48,12 +38,13 @@ class Jobs:
 
     def __init__(self, crew: RunParticipants, trees: Worktrees, session: str, project: str) -> None:
         self._crew, self._trees, self._session = crew, trees, session
-        self._inside = Path(project).resolve().relative_to(trees.top.resolve())
+        self._asked_about: dict[str, set[str]] = defaultdict(set)
+        self._merging = WorkMerging(trees, project, crew.environment, crew.mask, self._warn)
 
     async def open(self, started: StartedWorker) -> Workplace:
         """Make the worktree of an agent."""
-        name = job_name(started)
-        return self._workplace(await self._trees.open(name), self._trees.branch(name))
+        task = started.task
+        return await self._merging.open(job_name(started), contested=bool(task and task.contested))
 
     async def finish(self, started: StartedWorker) -> None:
         """Remove the worktree of an agent, merge its work, and settle its tasks.
@@ -62,7 +53,7 @@ class Jobs:
         """
         lost = started.task and not claimed_by(await self._journal(), started.worker)
         message = self._message(started.task, started.worker)
-        await self._settle(job_name(started), message, LOST if lost else "")
+        await self._settle(job_name(started), message, LOST if lost else "", fresh=True)
 
     async def recover(self, ending: str = "") -> None:
         """Settle what was left: by a run that was killed, or (`ending`) by this one, which ends so.
@@ -87,46 +78,45 @@ class Jobs:
                 why = "it was interrupted" if not done else ending and f"the run ended ({ending}) before"
                 await self._settle(name, message, why)
 
-    async def _settle(self, name: str, message: str, why: str) -> None:
-        trees, (task, _, number) = self._trees, name.rpartition("-")
-        await trees.close(name, message)
-        if moved := await trees.moved():
-            self._crew.tell(
-                RunWarning(text=f"your branch moved without this run. Not you? Type: git log {moved}")
-            )
-        merged = await trees.is_merged(name)
+    async def _settle(self, name: str, message: str, why: str, *, fresh: bool = False) -> None:
+        task, _, number = name.rpartition("-")
+        own = claimed_by(await self._journal(), int(number))
+        end = MergeEnd(why, tuple(file for one in own for file in one.contested))
+        merged = await self._merging.close(name, message)
+        if merged and fresh and any(one.claim and one.claim.done for one in own):
+            self._warn(f"{name}: completed, and nothing was changed for it")
         if not merged:
-            why = why or await trees.merge(name, message, self._accept)
-            merged = not why
-        if not merged:
-            branch = trees.branch(name)
-            why = f"not merged: {why}. What was done is on the branch {branch}: git diff HEAD...{branch}"
-            self._crew.tell(RunWarning(text=f"{name}: {self._crew.mask(why)}"))
-        await self._change(int(number), "" if merged else why)
+            checks = partial(self._checks, await self._asked_for(task))
+            trial = Trial(checks=checks, asked_about=self._asked_about[task])
+            end = end if why else await self._merging.merge(name, message, trial)
+            merged = not end.why
+        why = "" if merged else self._merging.kept(name, f"not merged: {end.why}")
+        if why:
+            self._warn(f"{name}: {why}")
+        await self._change(int(number), why, end.files)
         if merged:
-            earlier = await trees.names() if task in completed_task_ids(await self._journal()) else []
-            await trees.delete(name, *(one for one in earlier if one.startswith(f"{task}-") and one != name))
+            earlier = task in completed_task_ids(await self._journal())
+            await self._merging.delete(name, earlier=earlier)
 
-    async def _change(self, worker: int, refused: str) -> None:
-        change = WorkerChange(session=self._session, do="settle", worker=worker, refused=refused)
+    def _warn(self, text: str) -> None:
+        self._crew.tell(RunWarning(text=text))
+
+    async def _change(self, worker: int, refused: str, files: tuple[str, ...] = ()) -> None:
+        change = WorkerChange(
+            session=self._session, do="settle", worker=worker, refused=refused, files=files[:FILES_TOLD]
+        )
         await self._crew.overseer.workers(change)
 
     def _message(self, task: Task | None, worker: int) -> str:
         return commit_message(self._crew.mask(task.content) if task else "", self._session, worker)
 
-    async def _accept(self, place: Path, back: Callable[[], Awaitable[object]]) -> str:
-        work, checks = self._workplace(place), self._crew.overseer.checks
-        failed: tuple[str, ...] = ()
-        for _ in range(2):  # a check that passes when it is run again holds nothing back
-            merged = await checks(work.folder, work.environment, failed)
-            if not (failed := tuple(run.id for run in merged if not run.passed)):
-                return ""
-        await back()
-        return merge_objection(merged, await checks(work.folder, work.environment, failed))
+    async def _checks(self, asked: str, at: Workplace, only: tuple[str, ...]) -> MergeChecks:
+        return await self._crew.overseer.checks(at.folder, at.environment, only, asked)
 
-    def _workplace(self, place: Path, branch: str = "") -> Workplace:
-        environment = map_environment(dict(self._crew.environment), self._trees.top, place)
-        return Workplace(str(place / self._inside), environment, branch)
+    async def _asked_for(self, ident: str) -> str:
+        """Return what the user asked for beside the goal, in their own words."""
+        own = (one for one in (await self._journal()).tasks if one.id == ident and one.by is Author.USER)
+        return "\n".join((self._crew.spec, *(one.content for one in own)))
 
     async def _journal(self) -> Journal:
         return (await self._crew.overseer.look()).journal

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.kernel.journal import Author, Journal, Task, TaskStatus
 from sidecar.kernel.log import JournalChanged, RunHistoryEvent
@@ -14,14 +15,8 @@ from sidecar.kernel.runs import RUN_HOST, WorkerAnswer, WorkerChange
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.ports import Clock, EventLog, JournalStore, StaleSessionError
 from sidecar.platform.services import note_event
-from sidecar.systems.iteration.policy.claims import renew_claims, settle_worker, start_worker
-from sidecar.systems.iteration.policy.journal import (
-    add_tasks,
-    find_task,
-    journal_change,
-    put_task,
-    stamp_tasks,
-)
+from sidecar.systems.iteration.policy import claims
+from sidecar.systems.iteration.policy import journal as rules
 
 T = TypeVar("T")
 SAVE_TRIES: Final = 8
@@ -29,12 +24,16 @@ SAVE_TRIES: Final = 8
 
 
 class RunChecks(Struct, frozen=True):
-    """Parameters of the sidecar's method `run_checks`. `only`: ids of checks, all required ones if empty."""
+    """Parameters of the sidecar's method `run_checks`, which gives MergeChecks.
+
+    `only`: ids of checks, all that bear on the goal if empty. `asked`: words of the user's beside the goal.
+    """
 
     session: str
     folder: str
     environment: dict[str, str]
     only: tuple[str, ...] = ()
+    asked: str = ""
 
 
 class RunNote(Struct, frozen=True):
@@ -73,7 +72,7 @@ class SessionJournals:
             if after == before:
                 break
             if self._clock is not None and after.tasks != before.tasks and not quietly:
-                after = stamp_tasks(before, after, self._clock.now())
+                after = rules.stamp_tasks(before, after, self._clock.now())
             try:
                 self._store.save(key, after)
             except StaleSessionError:
@@ -81,23 +80,30 @@ class SessionJournals:
                     raise
                 continue
             if not quietly:
-                self.note(key, journal_change(before, after))
+                self.note(key, rules.journal_change(before, after))
             break
         return made
 
     def task(self, key: SessionKey, ident: str) -> Task:
         """Return a task; raises JournalError."""
-        return find_task(self.of(key), ident)
+        return rules.find_task(self.of(key), ident)
 
     def add_task(self, key: SessionKey, content: str, by: Author) -> Task:
         """Add a task at work; raises JournalError."""
-        return self.change(key, lambda journal: add_tasks(journal, ((content, TaskStatus.IN_PROGRESS),), by))[
-            0
-        ]
+        new = ((content, TaskStatus.IN_PROGRESS),)
+        return self.change(key, lambda journal: rules.add_tasks(journal, new, by))[0]
 
     def put_task(self, key: SessionKey, task: Task) -> None:
         """Replace a task by its changed self; raises JournalError."""
-        self.change(key, lambda journal: put_task(journal, task))
+        self.change(key, lambda journal: rules.put_task(journal, task))
+
+    def drop_task(self, key: SessionKey, ident: str) -> None:
+        """Remove a task that its person took back; the event log keeps it."""
+
+        def drop(journal: Journal) -> tuple[Journal, None]:
+            return replace(journal, tasks=tuple(one for one in journal.tasks if one.id != ident)), None
+
+        self.change(key, drop)
 
     def note(self, key: SessionKey, data: JournalChanged | RunHistoryEvent, project: str = "") -> None:
         """Append an event; a log that cannot be written ends nothing."""
@@ -113,14 +119,18 @@ def change_workers(journals: SessionJournals, clock: Clock, asked: WorkerChange)
     key, now, renews = SessionKey(RUN_HOST, asked.session), clock.now(), asked.do == "renew"
     if asked.do == "start":
         begin = partial(
-            start_worker, now=now, at_work=asked.at_work, planning=asked.planning, machine=asked.machine
+            claims.start_worker,
+            now=now,
+            at_work=asked.at_work,
+            planning=asked.planning,
+            machine=asked.machine,
         )
         return WorkerAnswer(journals.change(key, begin))
 
     def change(journal: Journal) -> tuple[Journal, None]:
         if renews:
-            return renew_claims(journal, now, asked.at_work), None
-        return settle_worker(journal, asked.worker, now, asked.refused), None
+            return claims.renew_claims(journal, now, asked.at_work), None
+        return claims.settle_worker(journal, asked.worker, now, asked.refused, asked.files), None
 
     journals.change(key, change, quietly=renews)
     return WorkerAnswer()

@@ -15,43 +15,33 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec.structs import replace
 
 from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
+from sidecar.kernel import runs
 from sidecar.kernel.errors import BadInputError, CommandRefusal
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.journal import find_ready_tasks
-from sidecar.kernel.log import RunIterationBegan, RunIterationEnded
-from sidecar.kernel.runs import (
-    MCP_SERVER_NAME,
-    AgentEnded,
-    AgentPrinted,
-    IterationJudged,
-    IterationStarted,
-    RunFinished,
-    RunPromptInputs,
-    RunRequest,
-    RunStarted,
-    RunStatus,
-    RunWarning,
-    StartedWorker,
-    TaskCompleted,
-    WorkerChange,
-)
+from sidecar.kernel.journal import Task, find_ready_tasks
+from sidecar.kernel.log import RunIterationBegan, RunIterationEnded, WorkerRan
+from sidecar.kernel.session import Limit
 from sidecar.kernel.text import quote_as_code_block
 from sidecar.platform.worktrees import InTheWayError
-from sidecar.systems.iteration.jobs import MACHINE, Jobs, Workplace
+from sidecar.systems.iteration.jobs import MACHINE, Jobs
 from sidecar.systems.iteration.output import AgentOutput
 from sidecar.systems.iteration.policy import claims
 from sidecar.systems.iteration.policy import loop as policy
 from sidecar.systems.iteration.ports import RunParticipants
+from sidecar.work import progress
+from sidecar.work.merging import Workplace
 
 END_NOTICE_SECONDS = 5.0
 """Seconds within which the sidecar must take the notice that a run is over."""
-INTERRUPTED_OUTCOME = "interrupted"
+INTERRUPTED_OUTCOME: Final = "interrupted"
 """The outcome of a run that was ended from outside."""
+NO_TASK: Final = Task(id="", content="")
+"""Stands for the task of an agent that has none."""
 BEAT_SECONDS = 10.0
 """Seconds between two signs of life of agents that work at once; a claim lasts several."""
 
@@ -60,16 +50,18 @@ BEAT_SECONDS = 10.0
 class _Iteration:
     """One agent: its number of this goal, and what was there when it began.
 
-    `ident` is that of its stop, `log` what is kept of it.
+    `task` is the one that is ready, without an id where there is none. `ident` is that of its stop. `end` is
+    what the log will say of it, with the number 0 once it does.
     """
 
     number: int
-    before: RunStatus
+    before: runs.RunStatus
     printed: str
-    started: StartedWorker | None
-    task: str
+    started: runs.StartedWorker | None
+    task: Task
     ident: str
-    log: RunIterationEnded = field(default_factory=lambda: RunIterationEnded(number=0, decided=""))
+    at_work: bool = True
+    end: RunIterationEnded = field(default_factory=lambda: RunIterationEnded(number=0, decided=""))
 
     @property
     def worker(self) -> int:
@@ -80,62 +72,77 @@ class _Iteration:
 class AgentLoop:
     """One call of `supervisor run`."""
 
-    def __init__(self, crew: RunParticipants, asked: RunRequest) -> None:
+    def __init__(self, crew: RunParticipants, asked: runs.RunRequest) -> None:
         """Use `crew` for the request `asked`."""
         self._crew = crew
         self._asked = asked
         self._allowed = 0
-        self.count = 0
-        """How many agents were started so far."""
-        self._number = 0
+        self._count = self._number = 0
         self._failures = 0
         self._feedback = ""
         self._printed = ""
         self._printed_after = ""
-        self._tokens: set[str] = set()
+        self._access_tokens: set[str] = set()
         self._pausing = False
-        self._at_work: dict[asyncio.Task[RunFinished | None], _Iteration] = {}
+        self._at_work: dict[asyncio.Task[progress.RunFinished | None], _Iteration] = {}
         self._over: list[_Iteration] = []
         self._judging = asyncio.Lock()
-        trees = crew.worktrees
-        self._jobs = Jobs(crew, trees, asked.session, asked.project) if trees else None
+        self._jobs = Jobs(crew, crew.worktrees, asked.session, asked.project) if crew.worktrees else None
 
     def pause(self) -> bool:
         """End the run after this iteration, or no longer; return which."""
         self._pausing = not self._pausing
         return self._pausing
 
-    async def run(self) -> RunFinished:
+    async def run(self) -> progress.RunFinished:
         """Run agents until the run is over. Raises BadInputError, OSError where it cannot begin."""
         await self._open()
-        outcome = INTERRUPTED_OUTCOME
+        outcome: str = INTERRUPTED_OUTCOME
         keeping_up = asyncio.create_task(self._crew.overseer.stand_by())
         try:
             self._printed = await self._hooks("before_session")
             try:
                 ended = await self._work()
             except InTheWayError as error:
-                ended = policy.run_ended("waiting", self._mask(str(error)), self.count)
+                ended = self._ended("waiting", str(error))
             except (OSError, BadInputError) as error:
-                ended = policy.run_ended("broken", self._mask(str(error)), self.count)
+                ended = self._ended("broken", str(error))
             outcome = ended.outcome
         finally:
             keeping_up.cancel()
             await self._close(outcome)
-        self._crew.tell(ended)
+        self._crew.tell(ended := self._total(ended))
         return ended
+
+    def interrupted(self) -> progress.RunFinished:
+        """Return the end of a run that was ended from outside."""
+        return self._total(self._ended(INTERRUPTED_OUTCOME, "it was ended from outside"))
+
+    def _total(self, ended: progress.RunFinished) -> progress.RunFinished:
+        budget = self._crew.budget
+        if ended.outcome == GoalStatus.EXHAUSTED and budget.obstacle(0, self._crew.settings):
+            ended = replace(ended, then=self._asked.again(*budget.way))
+        return replace(ended, iterations=self._count, tokens=budget.tokens, cents=budget.cents)
+
+    def _ended(self, outcome: policy.RunOutcome, detail: str) -> progress.RunFinished:
+        return policy.run_ended(outcome, self._mask(detail), self._asked)
 
     async def _close(self, outcome: str) -> None:
         with suppress(OSError, BadInputError, TimeoutError):
             async with asyncio.timeout(END_NOTICE_SECONDS):
                 await self._crew.overseer.end(outcome)
                 for left in (*self._over, *self._at_work.values()):
-                    if left.log.number:
-                        await self._crew.overseer.note(replace(left.log, decided=outcome))
+                    await self._keep(left, outcome)
         if self._jobs:
             with suppress(OSError, BadInputError):  # what is left now is settled when the session goes on
                 await self._jobs.recover(outcome)
         await self._hooks("after_session", outcome=outcome)
+
+    async def _keep(self, it: _Iteration, decided: str) -> None:
+        """Log how an iteration ended, unless that is there."""
+        if it.end.number:
+            ended, it.end = replace(it.end, decided=decided), replace(it.end, number=0)
+            await self._crew.overseer.note(ended)
 
     async def _open(self) -> None:
         """Set the goal, or continue the existing one."""
@@ -157,7 +164,7 @@ class AgentLoop:
         self._allowed = policy.agent_limit(asked, now)
         self._feedback = quote_as_code_block(now.last_reason) if now.pending else ""
         self._crew.tell(
-            RunStarted(
+            progress.RunStarted(
                 session=asked.session,
                 project=asked.project,
                 goal=now.condition,
@@ -166,25 +173,28 @@ class AgentLoop:
                 minutes=round(now.seconds_left / 60),
                 jobs=asked.jobs,
                 decides=decides,
+                then=asked.again(),
+                tokens=self._crew.budget.tokens,
+                cents=self._crew.budget.cents,
             )
         )
         if warning := policy.judge_warning(now, decides):
-            self._crew.tell(RunWarning(text=warning))
+            self._crew.tell(progress.RunWarning(text=warning))
 
-    async def _work(self) -> RunFinished:
+    async def _work(self) -> progress.RunFinished:
         """Keep agents at work until the run is over; those that are at work then are ended."""
-        if self._jobs:
-            before = await self._crew.overseer.look()
-            await self._jobs.recover()
-            await self._completed(0, before, await self._crew.overseer.look())
-        ended: RunFinished | None = None
+        ended = await self._recover(self._jobs) if self._jobs else None
         try:
             while ended is None or (self._at_work and ended.outcome == GoalStatus.PAUSED):
                 while ended is None and len(self._at_work) < max(1, self._asked.jobs):
+                    at_work = sum(it.at_work for it in self._at_work.values())
+                    if why := self._crew.budget.obstacle(at_work, self._crew.settings):
+                        ended = None if self._at_work else self._ended("exhausted", why)
+                        break
                     if (begun := await self._begin()) is None:
                         break
                     self._at_work[asyncio.create_task(self._iteration(begun))] = begun
-                for task in await self._next_ends():
+                for task in await self._next_ends() if self._at_work or ended is None else ():
                     ended = task.result() or ended
                     self._over.append(self._at_work.pop(task))
         finally:
@@ -193,18 +203,32 @@ class AgentLoop:
             await asyncio.gather(*self._at_work, return_exceptions=True)
         return ended
 
-    async def _next_ends(self) -> list[asyncio.Task[RunFinished | None]]:
+    async def _recover(self, jobs: Jobs) -> progress.RunFinished | None:
+        """Settle what an ended run left. Where that was the last task, nobody is started to be judged."""
+        before = await self._crew.overseer.look()
+        await jobs.recover()
+        now = await self._crew.overseer.look()
+        await self._completed(0, before, now)
+        if now.journal.closed_at is None or not policy.newly_completed_tasks(before.journal, now.journal):
+            return None
+        left = _Iteration(0, now, "", None, NO_TASK, f"{self._crew.clock.now():.6f}-0")
+        return await self._judged(left, AgentResult(), "")
+
+    async def _next_ends(self) -> list[asyncio.Task[progress.RunFinished | None]]:
         """Wait until an agent's iteration ends; where several may work, also look around now and then."""
         seconds = BEAT_SECONDS if self._jobs else None
+        if not self._at_work:  # agents of another machine hold what is left
+            await self._crew.clock.pause(BEAT_SECONDS)
+            return []
         await asyncio.wait(self._at_work, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if self._jobs and self._at_work:
+        if self._jobs:
             await self._crew.overseer.workers(self._claims_change("renew"))
         return [task for task in self._at_work if task.done()]
 
-    def _claims_change(self, do: Literal["start", "renew"]) -> WorkerChange:
-        workers = tuple(one.worker for one in self._at_work.values())
+    def _claims_change(self, do: Literal["start", "renew"]) -> runs.WorkerChange:
+        workers, planning = tuple(one.worker for one in self._at_work.values()), self._planning
         session = self._asked.session
-        return WorkerChange(session=session, do=do, at_work=workers, planning=self._planning, machine=MACHINE)
+        return runs.WorkerChange(session=session, machine=MACHINE, do=do, at_work=workers, planning=planning)
 
     @property
     def _planning(self) -> bool:
@@ -222,40 +246,45 @@ class AgentLoop:
         ):
             return None
         self._number = number
+        seconds = now.max_seconds or crew.settings.goal_max_seconds
+        crew.budget.note(Limit(number - 1, self._allowed, "iterations"))
+        crew.budget.note(Limit(seconds - now.seconds_left, seconds, "time"))
         printed = await self._hooks("before_iteration")  # it may add tasks
         started = await crew.overseer.workers(self._claims_change("start")) if self._jobs else None
         if self._jobs and started is None:
             return None
         before = await crew.overseer.look(iterate=not self._jobs)
-        self.count += 1
-        ready_tasks = (started.task,) if started else find_ready_tasks(before.journal)
-        task = ready_tasks[0].content if ready_tasks and ready_tasks[0] else ""
-        crew.tell(IterationStarted(iteration=number, most=self._allowed, task=task))
-        return _Iteration(number, before, printed, started, task, f"{crew.clock.now():.6f}-{self.count}")
+        self._count += 1
+        ready = (started.task,) if started else find_ready_tasks(before.journal)
+        task = (ready[0] if ready else None) or NO_TASK
+        crew.tell(progress.IterationStarted(iteration=number, most=self._allowed, task=task.content))
+        return _Iteration(number, before, printed, started, task, f"{crew.clock.now():.6f}-{self._count}")
 
-    async def _iteration(self, it: _Iteration) -> RunFinished | None:
+    async def _iteration(self, it: _Iteration) -> progress.RunFinished | None:
         """Run one agent and have its stop judged; return the end of the run, None where it continues."""
-        rest = await self._agent(it)
+        try:
+            rest = await self._agent(it)
+        finally:  # also what an agent did that was ended, and before a stop is judged
+            await self._commit(it)
         trouble = _agent_failure(rest)
         if trouble:
             await self._hooks("on_error", it.number, error=trouble)
         if rest.unusable:
-            return policy.run_ended("agent-failed", trouble, self.count)
+            return self._ended("agent-failed", trouble)
         async with self._judging:
             return await self._judged(it, rest, trouble)
 
-    async def _judged(self, it: _Iteration, rest: AgentResult, trouble: str) -> RunFinished | None:
+    async def _judged(self, it: _Iteration, rest: AgentResult, trouble: str) -> progress.RunFinished | None:
         crew, before = self._crew, it.before
         if self._jobs and it.started:
             before = await crew.overseer.look()  # what others did since it began is theirs
             await self._jobs.finish(it.started)
-        else:
-            await self._commit(it)
-        ruled = await crew.overseer.stopped(f"{self._asked.session}-{it.ident}", rest.said, before.pending)
+        ident = f"{self._asked.session}-{it.ident}"
+        ruled = await crew.overseer.stopped(ident, before.pending, rest)
         now = await crew.overseer.look()
         self._feedback = ruled.say
         crew.tell(
-            IterationJudged(
+            progress.IterationJudged(
                 iteration=it.number,
                 decision=ruled.decision,
                 reason=ruled.reason,
@@ -265,26 +294,20 @@ class AgentLoop:
                 budget=now.budget,
             )
         )
-        ended = replace(
-            it.log,
-            decided=ruled.reason if ruled.decision == "rest" else ruled.decision,
-            detail=self._mask(ruled.detail or ruled.note),
-            moved=policy.moved_tasks(before.journal, now.journal),
-        )
-        it.log = replace(ended, number=0)
-        await crew.overseer.note(ended)
+        moved = policy.moved_tasks(before.journal, now.journal)
+        it.end = replace(it.end, detail=self._mask(ruled.detail or ruled.note), moved=moved)
+        await self._keep(it, ruled.reason if ruled.decision == "rest" else ruled.decision)
         await self._completed(it.number, before, now)
         self._printed_after = await self._hooks(
             "after_iteration", it.number, decision=ruled.decision, reason=ruled.reason
         )
         self._failures = self._failures + 1 if trouble else 0
-        if (over := policy.run_end_after_stop(ruled, now, self._allowed, self.count)) is not None:
+        if (over := policy.run_end_after_stop(ruled, now, self._allowed, self._asked)) is not None:
             return over
         if self._failures == policy.MAX_AGENT_FAILURES:
             detail = f"{self._failures} agents in a row failed, the last one so: {trouble}"
-            return policy.run_ended("agent-failed", detail, self.count)
-        detail = f"as you wanted; go on with it: --session {self._asked.session}"
-        return policy.run_ended("paused", detail, self.count) if self._pausing else None
+            return self._ended("agent-failed", detail)
+        return self._ended("paused", "as you wanted") if self._pausing else None
 
     async def _agent(self, it: _Iteration) -> AgentResult:
         """Start a fresh agent and wait until it rests."""
@@ -293,7 +316,7 @@ class AgentLoop:
         place = Workplace(asked.project, crew.environment)
         if self._jobs and it.started:
             place = await self._jobs.open(it.started)
-        material = RunPromptInputs(
+        material = runs.RunPromptInputs(
             session=asked.session,
             iteration=it.number,
             most=self._allowed,
@@ -304,7 +327,7 @@ class AgentLoop:
             before="\n".join(filter(None, (self._printed, self._printed_after, it.printed))),
             extra=crew.extra,
             subagents=crew.subagents,
-            tools=MCP_SERVER_NAME if access else "",
+            tools=runs.MCP_SERVER_NAME if access else "",
             branch=place.branch,
             task=it.started.task if it.started else None,
             journal=before.journal,
@@ -312,10 +335,14 @@ class AgentLoop:
         prompt, number = crew.word(material), it.worker or before.journal.iteration
         await crew.overseer.note(
             RunIterationBegan(
-                number=number, iteration=it.number, most=self._allowed, prompt=self._mask(prompt)
+                number=number,
+                iteration=it.number,
+                most=self._allowed,
+                prompt=self._mask(prompt),
+                task=it.task.id,
             )
         )
-        it.log = RunIterationEnded(number=number, decided="")
+        it.end = RunIterationEnded(number=number, decided="")
         task = AgentTask(
             prompt=prompt,
             project=place.folder,
@@ -327,26 +354,31 @@ class AgentLoop:
         began, rest = crew.clock.now(), AgentResult()
         output = AgentOutput(
             self._mask,
-            lambda line: crew.tell(AgentPrinted(iteration=it.number, text=line)),
+            lambda line: crew.tell(progress.AgentPrinted(iteration=it.number, text=line)),
             lambda line: crew.hear(line, it.number),
         )
         try:
             rest = await crew.agent.run(task, output.feed)
         finally:
             rest = replace(rest, said=self._mask(rest.said), trouble=self._mask(rest.trouble))
-            it.log = replace(
-                it.log,
-                seconds=round(crew.clock.now() - began, 1),
+            it.end = replace(
+                it.end,
+                seconds=round(crew.clock.now() - began - rest.waited, 1),
                 exit_code=rest.exit_code,
                 trouble=rest.trouble,
                 tokens=rest.tokens,
                 cents=rest.cents,
                 output=output.close(),
             )
+        it.at_work, end = False, it.end
+        ran = WorkerRan(
+            backend=runs.RUN_HOST, model="", tokens=end.tokens, cents=end.cents, calls=1, seconds=end.seconds
+        )
+        crew.budget.settle(ran, crew.settings)
         crew.tell(
-            AgentEnded(
+            progress.AgentEnded(
                 iteration=it.number,
-                seconds=it.log.seconds,
+                seconds=it.end.seconds,
                 exit_code=rest.exit_code,
                 said=rest.said,
                 trouble=rest.trouble,
@@ -357,34 +389,33 @@ class AgentLoop:
         return rest
 
     async def _commit(self, it: _Iteration) -> None:
-        """Commit before the stop is judged, so that what is judged is what was committed."""
         if self._crew.commit is None:
             return
-        message = policy.commit_message(self._mask(it.task), self._asked.session, it.number)
-        if why := await self._crew.commit(message):
-            self._crew.tell(RunWarning(text=f"this iteration was not committed: {self._mask(why)}"))
+        message = policy.commit_message(self._mask(it.task.content), self._asked.session, it.number)
+        if told := await self._crew.commit(message):
+            self._crew.tell(progress.RunWarning(text=self._mask(told)))
 
     async def _access(self, worker: int) -> McpAccess | None:
         try:
             access = await self._crew.overseer.access(worker)
         except (BadInputError, OSError) as error:
-            self._crew.tell(RunWarning(text=f"agents cannot reach their tools: {error}"))
+            self._crew.tell(progress.RunWarning(text=f"agents cannot reach their tools: {error}"))
             return None
-        self._tokens.add(access.token)
+        self._access_tokens.add(access.token)
         return access
 
     def _mask(self, text: str) -> str:
         """Mask secrets in a text of the agent."""
         clean = self._crew.mask(text)
-        for token in self._tokens:
+        for token in self._access_tokens:
             clean = clean.replace(token, "***")
         return clean
 
-    async def _completed(self, iteration: int, before: RunStatus, now: RunStatus) -> None:
+    async def _completed(self, iteration: int, before: runs.RunStatus, now: runs.RunStatus) -> None:
         """Report the tasks that this agent completed, the first of them to the user's hooks too."""
         for number, task in enumerate(policy.newly_completed_tasks(before.journal, now.journal)):
             content = self._mask(task.content)
-            self._crew.tell(TaskCompleted(iteration=iteration, id=task.id, content=content))
+            self._crew.tell(progress.TaskCompleted(iteration=iteration, id=task.id, content=content))
             if number < policy.HOOKED_TASKS_LIMIT:
                 await self._hooks("on_task_completed", iteration, task_id=task.id, task=content)
 

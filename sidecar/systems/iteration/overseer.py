@@ -9,27 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
-from sidecar.hosts.ports import AccessRequest, HookCall, McpAccess
+from sidecar.hosts.ports import AccessRequest, AgentResult, HookCall, McpAccess
 from sidecar.hosts.unrecorded import RunBegunEvent, RunEndedEvent, RunEvent, RunStoppedEvent, RunTypedEvent
+from sidecar.kernel import runs
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.log import RunHistoryEvent
 from sidecar.kernel.orders import Order
-from sidecar.kernel.runs import (
-    RUN_HOST,
-    CheckRun,
-    RunStatus,
-    RunStatusQuery,
-    StartedWorker,
-    StopDecision,
-    WorkerAnswer,
-    WorkerChange,
-)
 from sidecar.platform import client
 from sidecar.platform.client import SidecarError
 from sidecar.platform.rpc import LINE_LIMIT
@@ -62,10 +53,10 @@ class SidecarOverseer:
         self._environment = dict(environment)
         self._wake = wake
 
-    async def look(self, *, iterate: bool = False, judge: bool = False) -> RunStatus:
+    async def look(self, *, iterate: bool = False, judge: bool = False) -> runs.RunStatus:
         environment = self._environment if judge else {}
-        query = RunStatusQuery(session=self._session, iterate=iterate, environment=environment)
-        return await self._ask("run_status", query, RunStatus)
+        query = runs.RunStatusQuery(session=self._session, iterate=iterate, environment=environment)
+        return await self._ask("run_status", query, runs.RunStatus)
 
     async def order(self, order: Order) -> CommandReply:
         event = RunTypedEvent(session=self._session, project=self._project, order=order)
@@ -74,11 +65,11 @@ class SidecarOverseer:
     async def begin(self) -> None:
         await self._tell(RunBegunEvent(session=self._session, project=self._project), Raw)
 
-    async def stopped(self, ident: str, said: str, arrived: str) -> StopDecision:
-        event = RunStoppedEvent(
-            session=self._session, project=self._project, id=ident, said=said, arrived=arrived
-        )
-        return await self._tell(event, StopDecision, JUDGING_S)
+    async def stopped(self, ident: str, arrived: str, rest: AgentResult) -> runs.StopDecision:
+        told = {"said": rest.said, "tokens": rest.tokens, "waited": rest.waited}
+        about: dict[str, Any] = {"session": self._session, "project": self._project, **told}
+        event = RunStoppedEvent(id=ident, arrived=arrived, **about)
+        return await self._tell(event, runs.StopDecision, JUDGING_S)
 
     async def note(self, event: RunHistoryEvent) -> None:
         await self._ask("run_note", RunNote(self._session, self._project, event), Raw)
@@ -87,16 +78,16 @@ class SidecarOverseer:
         await self._tell(RunEndedEvent(session=self._session, project=self._project, why=why), Raw)
 
     async def access(self, worker: int = 0) -> McpAccess:
-        return await self._ask("mcp_access", AccessRequest(RUN_HOST, self._session, worker), McpAccess)
+        return await self._ask("mcp_access", AccessRequest(runs.RUN_HOST, self._session, worker), McpAccess)
 
-    async def workers(self, change: WorkerChange) -> StartedWorker | None:
-        return (await self._ask("run_workers", change, WorkerAnswer)).started
+    async def workers(self, change: runs.WorkerChange) -> runs.StartedWorker | None:
+        return (await self._ask("run_workers", change, runs.WorkerAnswer)).started
 
     async def checks(
-        self, folder: str, environment: Environment, only: tuple[str, ...] = ()
-    ) -> tuple[CheckRun, ...]:
-        asked = RunChecks(self._session, folder, dict(environment), only)
-        return await self._ask("run_checks", asked, tuple[CheckRun, ...], JUDGING_S)
+        self, folder: str, environment: Environment, only: tuple[str, ...] = (), asked: str = ""
+    ) -> runs.MergeChecks:
+        trial = RunChecks(self._session, folder, dict(environment), only, asked)
+        return await self._ask("run_checks", trial, runs.MergeChecks, JUDGING_S)
 
     async def stand_by(self) -> None:
         """Stay connected: a sidecar without connections ends, and agents could not reach their tools."""
@@ -109,7 +100,7 @@ class SidecarOverseer:
 
     async def _tell(self, event: RunEvent, kind: type[T], seconds: float = ANSWER_S) -> T:
         raw = Raw(msgspec.json.encode(event))
-        call = HookCall(host=RUN_HOST, event=raw, environment=self._environment)
+        call = HookCall(host=runs.RUN_HOST, event=raw, environment=self._environment)
         return await self._ask("hook", call, kind, seconds)
 
     async def _ask(self, method: str, params: Struct, kind: type[T], seconds: float = ANSWER_S) -> T:

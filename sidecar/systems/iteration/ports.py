@@ -6,30 +6,24 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from sidecar.hosts.ports import AgentRunner, McpAccess
+from sidecar.hosts.ports import AgentResult, AgentRunner, McpAccess
+from sidecar.kernel import runs
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.log import RunHistoryEvent
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.orders import Order
-from sidecar.kernel.runs import (
-    CheckRun,
-    HookRan,
-    RunProgressEvent,
-    RunPromptInputs,
-    RunStatus,
-    StartedWorker,
-    StopDecision,
-    WorkerChange,
-)
 from sidecar.kernel.session import Environment
+from sidecar.kernel.settings import Settings
 from sidecar.platform.ports import Clock
 from sidecar.platform.worktrees import Worktrees
+from sidecar.work.progress import HookRan, Progress
+from sidecar.workers.budget import Budget
 
 
 class SidecarSession(Protocol):
     """The sidecar, asked about one session. Every method raises BadInputError where it refuses, OSError."""
 
-    async def look(self, *, iterate: bool = False, judge: bool = False) -> RunStatus:
+    async def look(self, *, iterate: bool = False, judge: bool = False) -> runs.RunStatus:
         """Return the session's status. `iterate`: its next iteration begins. `judge`: fill in `no_judge`."""
 
     async def order(self, order: Order) -> CommandReply:
@@ -38,7 +32,7 @@ class SidecarSession(Protocol):
     async def begin(self) -> None:
         """Report that a person set an agent to work."""
 
-    async def stopped(self, ident: str, said: str, arrived: str) -> StopDecision:
+    async def stopped(self, ident: str, arrived: str, rest: AgentResult) -> runs.StopDecision:
         """Have a stop judged. `arrived`: the id of the continuation that the agent was given, "" for none."""
 
     async def note(self, event: RunHistoryEvent) -> None:
@@ -50,13 +44,16 @@ class SidecarSession(Protocol):
     async def access(self, worker: int = 0) -> McpAccess:
         """Return where an agent of this session reaches its tools. `worker`: see Caller."""
 
-    async def workers(self, change: WorkerChange) -> StartedWorker | None:
+    async def workers(self, change: runs.WorkerChange) -> runs.StartedWorker | None:
         """Change the claims of agents that work at once."""
 
     async def checks(
-        self, folder: str, environment: Environment, only: tuple[str, ...] = ()
-    ) -> tuple[CheckRun, ...]:
-        """Run the required checks of the session, or these of them, in another folder."""
+        self, folder: str, environment: Environment, only: tuple[str, ...] = (), asked: str = ""
+    ) -> runs.MergeChecks:
+        """Run the checks that bear on the goal, or these of them, in another worktree.
+
+        `asked`: what the user asked for beside the goal, which may be to change a check.
+        """
 
     async def stand_by(self) -> None:
         """Keep the sidecar running while agents work, until cancelled or until that fails."""
@@ -75,20 +72,22 @@ class RunParticipants:
 
     `hear` gets the line that an agent is writing, and its iteration. `longest`: seconds that one agent may
     take. `spec`, `extra` and `subagents`: see RunPromptInputs. `commit` commits what an iteration changed,
-    with a message, and returns why that failed. `worktrees`: where agents work at once, None for one agent
-    in the project itself.
+    with a message, and returns what its user is to be told. `worktrees`: where agents work at once, None for
+    one agent in the project itself.
     """
 
     overseer: SidecarSession
     agent: AgentRunner
     hooks: RunHookRunner
     clock: Clock
-    word: Callable[[RunPromptInputs], str]
-    tell: Callable[[RunProgressEvent], None]
+    word: Callable[[runs.RunPromptInputs], str]
+    tell: Callable[[Progress], None]
     hear: Callable[[str, int], None]
     mask: SecretMask
     environment: Environment
     longest: float
+    settings: Settings
+    budget: Budget
     spec: str = ""
     extra: str = ""
     subagents: str = ""

@@ -19,7 +19,7 @@ from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import Kind, Outcome
 from sidecar.kernel.goal import CONDITION_LIMIT, Goal
 from sidecar.kernel.session import Environment, Session
-from sidecar.systems.supervision.decisions import find_replay, read_decisions
+from sidecar.systems.supervision.decisions import read_decisions, replay_decision
 from sidecar.systems.supervision.policy.decision_story import Story, tell_decision
 from sidecar.systems.supervision.policy.history import Decision
 from sidecar.systems.supervision.ports import OtherSystems, Services
@@ -65,9 +65,7 @@ async def check_session(
     await loop.rule(stop, Session(key=found.key, project=found.project, goal=goal))
     await loop.idle()
     decision = read_decisions(services.log)[-1]
-    known = await find_replay(
-        services.stop_history, found.key, found.project, decided=decision.stop.decided, at=decision.at
-    )
+    known = await replay_decision(services.stop_history, decision)
     return _result(decision, known.inquiry if known else None), tell_decision(decision, known)
 
 

@@ -9,13 +9,26 @@ from __future__ import annotations
 import itertools
 import os
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.hosts.shared import CLIENT, checked_project_folder, checked_session_id
 from sidecar.hosts.unrecorded import HOST as MARKER
+from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.orders import Giver
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.supervision.policy.orders import general_order_message
 from sidecar.systems.supervision.ports import Services
 from sidecar.systems.supervision.supervisor import Supervisor
+
+
+class ClientSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A session for a client that is no host. Its checks run in the `environment` of the person's shell."""
+
+    name: str
+    project: str
+    environment: dict[str, str]
 
 
 class ToolClients:
@@ -26,6 +39,16 @@ class ToolClients:
         self._services = services
         self._hosts, self._steering = supervisor.hosts, supervisor.steering
         self.people, self.session = people, people.session
+
+    def open_session(self, asked: ClientSession) -> None:
+        """Make a session known, or its environment anew. Raises BadInputError, OSError."""
+        key = SessionKey(CLIENT, checked_session_id(asked.name))
+        project = checked_project_folder(asked.project)
+        session = self._services.store.load(key) or Session(key=key, project=project)
+        if session.project != project:
+            raise BadInputError(f"the session {key.id} is of {session.project}: take another --name")
+        self._services.store.save(replace(session, seen_at=self._services.clock.now()))
+        self._steering.environments.opened(key, {**asked.environment, "PWD": project})
 
     def serves(self, pid: int, key: SessionKey) -> bool:
         """Whether a process may call tools for this session.
@@ -61,10 +84,14 @@ class ToolClients:
         return origin.giver is not Giver.AGENT
 
     def token_giver(self, key: SessionKey, pid: int) -> Giver:
-        """Say who asks for a token. Raises BadInputError for an agent; a host gets that of its session."""
+        """Say who asks for a token. Raises BadInputError for an agent; a host gets that of its session.
+
+        The token of a client's session is for an agent, whoever asks.
+        """
         if self._hosts.is_host(pid, key):
             return Giver.UNSURE
-        return self.people.check_order("mcp --print-config", "", pid)
+        giver = self.people.check_order("mcp --print-config", "", pid)
+        return Giver.UNSURE if key.host == CLIENT else giver
 
     def shell_giver(self, tool: str, pid: int, *, reads: bool) -> Giver:
         """Say who calls a tool from a shell. One that changes things and may be an agent's call is told."""

@@ -16,7 +16,6 @@ from msgspec import Struct
 from sidecar.hosts.shared import HOST_ALIASES
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.events import NO_RUBRIC, TurnRead
 from sidecar.kernel.goal import Spending, add_spending
 from sidecar.kernel.log import (
     DECISION_KINDS,
@@ -32,7 +31,7 @@ from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.stop_history import RecordedStop, ruling_outcome
 from sidecar.platform.log_readings import StopHistory, read_record
 from sidecar.platform.ports import EventLog
-from sidecar.systems.supervision.evaluation import RecordedPlay
+from sidecar.systems.supervision.evaluation import RecordedPlay, recorded_rubric
 from sidecar.systems.supervision.people import are_related
 from sidecar.systems.supervision.policy.decision_story import (
     Left,
@@ -162,13 +161,8 @@ class StopExplainer:
                 and entry.decided != RestReason.SUBAGENT
                 and (_was_judged(entry) or not judged)
             ):
-                played = await find_replay(
-                    self._services.stop_history,
-                    session.key,
-                    session.project,
-                    decided=entry.decided,
-                    at=entry.at,
-                )
+                history, key, project = self._services.stop_history, session.key, session.project
+                played = await find_replay(history, key, project, entry.decided, entry.at)
                 return LastStop(entry=entry, played=played)
         return None
 
@@ -190,8 +184,13 @@ class StopExplainer:
         return tree != entry.tree if tree else None
 
 
+async def replay_decision(history: StopHistory, one: Decision) -> ReplayedInquiry | None:
+    """Return the replay of the stop that this decision is about; None where it is not kept."""
+    return await find_replay(history, one.session, one.project, one.stop.decided, one.at)
+
+
 async def find_replay(
-    history: StopHistory, key: SessionKey, project: str, *, decided: str, at: float
+    history: StopHistory, key: SessionKey, project: str, decided: str, at: float
 ) -> ReplayedInquiry | None:
     """Return the replay of a session's stop that ended `at` as `decided`; None where it is not kept."""
     for number in RECORDED_STOPS_READ:
@@ -209,8 +208,7 @@ def _was_judged(entry: RecordEntry) -> bool:
 
 async def _replay_stop(stop: RecordedStop) -> ReplayedInquiry | None:
     """Replay the stop under its own rubric; None where today's rules lead to a different ending."""
-    rubric = next((one.fact.rubric for one in stop.facts if isinstance(one.fact, TurnRead)), NO_RUBRIC)
-    played = await RecordedPlay(stop, rubric).rule()
+    played = await RecordedPlay(stop, recorded_rubric(stop)).rule()
     if played is None or ruling_outcome(played[1])[0] != stop.ended:
         return None
     return ReplayedInquiry(inquiry=played[0], ruling=played[1], facts=stop.facts)

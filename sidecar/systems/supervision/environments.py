@@ -9,6 +9,7 @@ it adds nothing that a check needs.
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Collection
 from typing import Final
@@ -16,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.hosts.shared import OPENCODE
+from sidecar.hosts.shared import CLIENT, OPENCODE
 from sidecar.kernel.events import AnyHostEvent, HostEvent
 from sidecar.kernel.orders import Process
 from sidecar.kernel.rubric import HeldEdit
@@ -67,6 +68,8 @@ class StartEnvironments:
         if start is None or start.pid != pid:
             start = self._begin(event, pid)
         remember_newest(self._starts, event.key, start, MAX_ENVIRONMENTS)
+        if start.heard == heard and not start.held:
+            return replace(event, environment=start.now)
         counts, said = map(_own_variables, (start.environment, heard))
         names = sorted({name for name, _ in counts.items() ^ said.items()})
         own = {name: heard[name] for name in OF_EVENT if name in heard}
@@ -77,8 +80,17 @@ class StartEnvironments:
         return replace(event, environment=start.now)
 
     def find(self, key: SessionKey) -> Environment | None:
-        """Return the environment that counts for a session, None where nothing came since this began."""
-        return self._starts[key].now if key in self._starts else None
+        """Return the environment that counts for a session, None where nothing came since this began.
+
+        Of a client's session nothing comes: it has that of the shell in which it was opened, else ours.
+        """
+        if key in self._starts:
+            return self._starts[key].now
+        return os.environ if key.host == CLIENT else None
+
+    def opened(self, key: SessionKey, environment: Environment) -> None:
+        """Let this environment count for a client's session."""
+        remember_newest(self._starts, key, _Start(0, environment, now=environment), MAX_ENVIRONMENTS)
 
     def held(self, project: str) -> tuple[HeldEdit, ...]:
         """Return what differs from the start of sessions of this project that still run."""
@@ -93,7 +105,7 @@ class StartEnvironments:
         accepted = tuple(edit for edit in self.held(project) if edit.digest in digests)
         for start in self._starts.values():
             if {*start.held} & {*accepted}:
-                start.environment, start.held = start.heard, ()
+                start.environment, start.heard, start.held = start.heard, {}, ()
         return accepted
 
     def _begin(self, event: HostEvent, pid: int) -> _Start:

@@ -13,11 +13,10 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import ClassVar, Final
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
-from sidecar.judging.asking import DEFAULT_CONCURRENCY, JudgeAccess, JudgeUsage, run_with_limit
-from sidecar.judging.ports import ChosenBackend, Judge
+from sidecar.judging.asking import DEFAULT_CONCURRENCY, JudgeAccess, JudgeUsage
+from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.effects import (
     AskJudge,
     Continue,
@@ -48,12 +47,11 @@ from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import GateRun
 from sidecar.kernel.gate import Outcome as GateOutcome
 from sidecar.kernel.goal import Goal, GoalStatus
-from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.rubric import Criterion, Rubric
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import EvaluatedStop, LabelledStop, RecordedStop, TimedFact, ruling_outcome
-from sidecar.platform.log_readings import DailySpending
+from sidecar.platform.concurrency import run_with_limit
 from sidecar.rubric.conventions import applicable_rubric
 from sidecar.systems.supervision.policy.continuations import rest_unjudged
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
@@ -65,57 +63,37 @@ FACTS_MISSING: Final = "today's rules ask for facts that were not kept"
 NEEDS_MODEL: Final = "the judge would see other criteria"
 
 
-class EvaluationOptions(Struct, frozen=True, kw_only=True):
-    """Options of an evaluation.
-
-    `environment` is used to ask the judge. `told` is called with each finished stop. `spending` stores the
-    cost of judging and makes its daily limit apply. `mask` takes secrets out of what the judge is shown.
-    """
-
-    environment: Environment = field(default_factory=dict)
-    at_once: int = DEFAULT_CONCURRENCY
-    told: Callable[[EvaluatedStop], None] | None = None
-    spending: DailySpending | None = None
-    mask: SecretMask | None = None
-
-
-DEFAULT_OPTIONS = EvaluationOptions()
-
-
 async def evaluate_stops(
     stops: Iterable[LabelledStop | RecordedStop],
-    judge: Judge,
     rubric: Rubric,
-    settings: Settings,
-    options: EvaluationOptions = DEFAULT_OPTIONS,
+    asking: JudgeAccess,
+    told: Callable[[EvaluatedStop], None] | None = None,
+    at_once: int = DEFAULT_CONCURRENCY,
 ) -> tuple[EvaluatedStop, ...]:
     """Play every stop; return the results in the same order. With the backend "rules" no model is asked.
+
+    `told` is called with each finished stop.
 
     A failure of the judge is a result. Any other exception is a bug: it ends everything, with a note that
     names the stop. Cancelling ends running requests.
     """
-    asking = JudgeAccess(
-        judge=judge,
-        settings=replace(settings, mode="on"),
-        environment=options.environment,
-        spending=options.spending,
-        mask=options.mask,
-    )
+    asking = replace(asking, settings=replace(asking.settings, mode="on"))
 
     async def one(stop: LabelledStop | RecordedStop) -> EvaluatedStop:
         outcome = await _evaluate_stop(stop, rubric, asking)
-        if options.told is not None:
-            options.told(outcome)
+        if told is not None:
+            told(outcome)
         return outcome
 
-    return await run_with_limit(stops, one, options.at_once)
+    return await run_with_limit(stops, one, at_once)
 
 
 async def estimate_judge_calls(
     stops: Iterable[LabelledStop | RecordedStop], rubric: Rubric, settings: Settings
 ) -> int:
     """Count the stops that would go to the judge, without asking it. Some may be asked about twice."""
-    return sum(one.asked for one in await evaluate_stops(stops, AbsentJudge(), rubric, settings))
+    asking = JudgeAccess(judge=AbsentJudge(), settings=settings)
+    return sum(one.asked for one in await evaluate_stops(stops, rubric, asking))
 
 
 def recorded_outcome(stop: RecordedStop) -> EvaluatedStop:
@@ -270,7 +248,7 @@ class RecordedPlay(StopPlay):
         super().__init__(recorded_outcome(stop), stop.inquiry, rubric)
         self._asking = asking
         self._left = iter(stop.facts)
-        self._was = next((one.fact.rubric for one in stop.facts if isinstance(one.fact, TurnRead)), NO_RUBRIC)
+        self._was = recorded_rubric(stop)
         self._other_case = False
         self._at = stop.at
 
@@ -290,7 +268,7 @@ class RecordedPlay(StopPlay):
         if heard is None or not isinstance(heard.fact, EFFECT_ANSWERS[type(order)]):
             return None
         self._at = heard.at
-        if isinstance(heard.fact, TurnRead | ProjectState):
+        if isinstance(heard.fact, ProjectState):
             return replace(heard, fact=replace(heard.fact, rubric=self._rubric))
         return heard
 
@@ -298,6 +276,11 @@ class RecordedPlay(StopPlay):
         """Whether a case shows other criteria than the rubric of then had for these changed files."""
         was = applicable_rubric(self._was, self.inquiry.project_state.changed)
         return _visible_criteria(case.rubric) != _visible_criteria(was)
+
+
+def recorded_rubric(stop: RecordedStop) -> Rubric:
+    """Return the rubric by which a stop was judged."""
+    return next((one.fact.rubric for one in stop.facts if isinstance(one.fact, ProjectState)), NO_RUBRIC)
 
 
 EFFECT_ANSWERS: Final[dict[type[Effect], tuple[type[Fact], ...]]] = {

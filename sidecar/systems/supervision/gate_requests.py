@@ -14,8 +14,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,18 +33,24 @@ from sidecar.kernel.events import (
     ToolCalled,
 )
 from sidecar.kernel.events import AnyHostEvent as HostTold
-from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Outcome
+from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Kind, Outcome
 from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.masking import SecretMask, mask_gate_run
+from sidecar.kernel.runs import CheckRun, MergeChecks
 from sidecar.kernel.session import Environment, Session, SessionKey, active_goal
-from sidecar.kernel.text import escape_unprintable
+from sidecar.kernel.text import escape_unprintable, last_characters
 from sidecar.platform.log_readings import read_record
 from sidecar.platform.ports import remember_newest
+from sidecar.platform.slots import CALLER, Caller
 from sidecar.systems.supervision.policy.orders import refusal, switch_on_command
 from sidecar.systems.supervision.ports import Services
 
+T = TypeVar("T")
+
 MAX_GATES_NAMED = 20
 """Maximum number of gates that an error names."""
+OUTPUT_TOLD: Final = 600
+"""Characters of a failing check's output that a refused merge is told with, from its end."""
 MAX_GATE_ID_LENGTH = 64
 """Maximum characters of a gate's id."""
 RECORD_ENTRIES_SEARCHED = 20
@@ -77,8 +83,8 @@ class SessionChecks:
         self._services = services
         self._environments = environments
         self._read_only: set[SessionKey] = set()
-        self._running: dict[asyncio.Task[tuple[GateRun, ...]], str] = {}
-        self._gave_way: set[asyncio.Task[tuple[GateRun, ...]]] = set()
+        self._running: dict[asyncio.Task[Any], str] = {}
+        self._gave_way: set[asyncio.Task[Any]] = set()
         self._judging: Counter[str] = Counter()
 
     def met(self, event: HostTold) -> None:
@@ -152,7 +158,11 @@ class SessionChecks:
         Gates that nobody approved are not run. Cancelling kills what runs. Raises ChecksError.
         """
         environment = self.permitted_environment(session)
-        task = asyncio.create_task(self._run(session, only, environment, tell))
+        return await self.give_way(session, self._run(session, only, environment, tell))
+
+    async def give_way(self, session: Session, work: Coroutine[Any, Any, T]) -> T:
+        """Do this work, unless a stop of its project is judged meanwhile. Raises ChecksError then."""
+        task = asyncio.create_task(work)
         self._running[task] = session.project
         try:
             return await task
@@ -165,23 +175,38 @@ class SessionChecks:
             self._gave_way.discard(task)
 
     async def run_elsewhere(
-        self, session: Session, folder: str, environment: Environment, only: Sequence[str]
-    ) -> tuple[GateRun, ...]:
-        """Run the required gates of a session, or these of them, in another folder than its project's."""
-        from sidecar.evidence.tree.checkout import session_context  # noqa: PLC0415 - a waiting sidecar does without
+        self, session: Session, folder: str, environment: Environment, only: Sequence[str], asked: str = ""
+    ) -> MergeChecks:
+        """Run the gates that bear on a session's goal, or these of them, in another worktree of its project.
 
-        catalog = await self._services.catalog.list(session.project, environment)
-        required = tuple(
+        Return also which of what passed is not the check that it was when the goal was set. `asked`: what the
+        user asked for beside the goal.
+        """
+        from sidecar.work.place import CheckedCopy, NoCopyError, WorkCopy, session_context  # noqa: PLC0415 - a waiting sidecar does without
+
+        catalog, services = await self._services.catalog.list(session.project, environment), self._services
+        bearing = tuple(
             gate
             for gate in gates.runnable_gates(_applicable_gates(session, catalog))
-            if gate.required and (not only or gate.id in only)
+            if (gate.required or gate.kind is Kind.TESTS) and (not only or gate.named in only)
         )
         known = self.environment(session) or environment
         own = GateContext(project=session.project, tree="", environment=known)
-        base = await self._services.workspace.remember(folder, environment)
-        at = await session_context(self._services, session.key, folder, environment)
-        ended, late = await self._batches(required, catalog, replace(at, base=base, origin=own))
-        return _results(required, ended, self._services.secrets.masker(environment), "", late)
+        base = await services.workspace.remember(folder, environment)
+        at = await session_context(services, session.key, folder, environment)
+        ended, late = await self._batches(bearing, catalog, replace(at, base=base, origin=own))
+        mask, goal = services.secrets.masker(environment), active_goal(session)
+        runs = _results(bearing, ended, mask, "", late)
+        found = MergeChecks(runs=tuple(map(_told_elsewhere, runs)))
+        if goal is None:
+            return found
+        place = WorkCopy(project=folder, environment=environment, origin=session.project)
+        copy = CheckedCopy(services=services, copy=place, base=goal.base, origin=own, mask=mask)
+        try:
+            weakened = await copy.weakened(runs, f"{goal.condition}\n{asked}")
+        except NoCopyError as error:
+            weakened = (f"what changed is not known: {error}",)
+        return replace(found, weakened=weakened)
 
     async def _run(
         self,
@@ -190,7 +215,7 @@ class SessionChecks:
         environment: Environment,
         tell: HearGates | None,
     ) -> tuple[GateRun, ...]:
-        from sidecar.evidence.tree.checkout import session_context  # noqa: PLC0415 - a waiting sidecar does without
+        from sidecar.work.place import session_context  # noqa: PLC0415 - a waiting sidecar does without
 
         project, look = session.project, self._services.workspace.fingerprint
         catalog = await self._services.catalog.list(project, environment)
@@ -219,13 +244,15 @@ class SessionChecks:
             if tell is not None:
                 tell(len(ended), len(may), gate, run)
 
+        CALLER.set(caller := Caller(attended=at.origin is None))
         try:
             async with asyncio.timeout(settings.stop_seconds):
                 for required, seconds in limits:
                     batch = tuple(gate for gate in may if gate.required is required)
                     await self._services.gates.run(batch, at, seconds, hear)
         except TimeoutError:
-            return ended, f"all checks together took longer than {settings.stop_seconds} seconds"
+            late = f"all checks together took longer than {settings.stop_seconds} seconds"
+            return ended, late + caller.excuse
         return ended, ""
 
     def permitted_environment(self, session: Session) -> Environment:
@@ -256,6 +283,12 @@ def _results(
         ended.get(gate.id) or GateRun(gate=gate, outcome=Outcome.COULD_NOT_RUN, tree=tree, reason=late)
         for gate in wanted
     )
+
+
+def _told_elsewhere(run: GateRun) -> CheckRun:
+    why = run.reason or last_characters(run.output, OUTPUT_TOLD)
+    passed = run.outcome is Outcome.PASSED
+    return CheckRun(id=run.gate.named, command=run.gate.command, passed=passed, why=why, failing=run.failing)
 
 
 def _applicable_gates(session: Session, catalog: AvailableGates) -> tuple[Gate, ...]:

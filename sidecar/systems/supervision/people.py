@@ -11,7 +11,7 @@ from pathlib import PurePath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.hosts.shared import HOST_ALIASES
+from sidecar.hosts.shared import CLIENT, HOST_ALIASES
 from sidecar.hosts.unrecorded import HOST as MARKER
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import BadInputError
@@ -19,15 +19,18 @@ from sidecar.kernel.events import CommandTyped
 from sidecar.kernel.goal import GoalStatus, Spending
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import EventFilter, OrderGiven, RecordEntry, StopJudged, event_kind
+from sidecar.kernel.loop import LOOP_HOST
 from sidecar.kernel.orders import Giver, Order, Origin
 from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.session import Session, SessionKey, continuation_budget
+from sidecar.platform.limits import current_limits
 from sidecar.platform.log_readings import SUPERVISION, read_record
 from sidecar.platform.ports import load_readable
 from sidecar.platform.services import note_event
 from sidecar.platform.state import LOOK
 from sidecar.rubric.policy import held_edit_message
 from sidecar.systems.supervision.environments import running_host
+from sidecar.systems.supervision.loops import show_loop
 from sidecar.systems.supervision.policy.orders import (
     FREEING_ORDERS,
     describe_session,
@@ -43,6 +46,8 @@ from sidecar.systems.supervision.supervisor import Supervisor
 
 MOST_SESSIONS = 100
 """Sessions of a folder that a report names, those seen last. A watch asks every second."""
+MOST_LOOPS = 20
+"""Task loops that are looked at for a report."""
 MOST_TOLD = 20
 """Sessions, those seen last, that are told of an order."""
 NO_PAGE = "while an agent works, the page is opened from a terminal that was there before"
@@ -105,10 +110,10 @@ class SessionReport(Struct, frozen=True, kw_only=True):
 
     `text` says in lines where its goal stands and what it does; `activity` is the latter. `exit_code`: see
     ExitCode. `rubric` is the file in force. `spending` is the cost of judging today, for all
-    sessions together. `story` are the newest entries of the record; `set_aside` and `troubles` are lines that
-    say what is wrong and where. `sessions` are those in the folder, above and below it, those whose
-    goal is held now first. `session` is the first of them, unless one was asked for. `journal` has its tasks
-    and notes.
+    sessions together, `limits` say whose agents wait for a model service. `story` are the newest entries of
+    the record; `set_aside` and `troubles` are lines that say what is wrong and where. `sessions` are those in
+    the folder, above and below it, those whose goal is held now first. `session` is the first of them,
+    unless one was asked for. `journal` has its tasks and notes.
     """
 
     session: str = ""
@@ -122,6 +127,7 @@ class SessionReport(Struct, frozen=True, kw_only=True):
     off: str = ""
     rubric: str = ""
     spending: Spending = Spending()
+    limits: tuple[str, ...] = ()
     story: tuple[RecordEntry, ...] = ()
     set_aside: tuple[str, ...] = ()
     troubles: tuple[str, ...] = ()
@@ -175,21 +181,26 @@ class CommandLineService:
         spending = self._services.spending.today()
         seen = self._sessions_of(who.project, who.host) if who.project else ()
         session = self.find(who) if who.session else next((one for one, _ in seen), None)
-        summaries = tuple(_summarize(one, activity) for one, activity in seen)
+        played = tuple(self._loops_of(who)) if who.project and not who.host else ()
+        session = session or next((one for one, _ in played), None)
+        summaries = tuple(_summarize(one, activity) for one, activity in (*played, *seen))
         held = self.held(session.project if session else who.project)
         rubric = self._services.rubrics.load(session.project if session else who.project, {})
         common = SessionReport(
             off=off,
             rubric=rubric.origin,
             spending=spending,
+            limits=current_limits(self._services.log, self._services.clock.now()),
             troubles=(*errors, *rubric.rejected, *map(held_edit_message, held)),
         )
         if session is None:
             unknown = f"no session is known for {who.session or who.project or 'this folder'}."
             return replace(common, text=f"{unknown}\n{NO_SESSION_HINT}")
-        goal, activity = session.goal, self._activity(session)
-        doing = describe_activity(activity, self._services.clock.now())
-        text = (*describe_session(session, settings), doing, *self._shared_id_note(session.key))
+        session, activity = self._seen(session)
+        goal, doing = session.goal, describe_activity(activity, self._services.clock.now())
+        about = describe_session(session, settings)
+        about = about[:1] if session.key.host == LOOP_HOST else about  # its tasks are no goal with a budget
+        text = (*about, doing, *self._shared_id_note(session.key))
         return replace(
             common,
             session=session.key.id,
@@ -219,9 +230,21 @@ class CommandLineService:
         outside = {one.key for one, _ in found if not _is_inside_project(folder, one.project)}
         return tuple(sorted(found, key=lambda pair: (not goal_runs(*pair), pair[0].key in outside)))
 
+    def _loops_of(self, who: SessionSelector) -> Iterator[tuple[Session, Activity]]:
+        """Yield loops that `supervisor loop` plays there, above or below it, until they are completed."""
+        keys = (key for key in self._services.store.known() if key.host == LOOP_HOST)
+        for one in self._load(itertools.islice(keys, MOST_LOOPS)):
+            session, activity = self._seen(one)
+            if are_related(who.project, session.project) and activity.state != "closed":
+                yield session, activity
+
+    def _seen(self, session: Session) -> tuple[Session, Activity]:
+        played = show_loop(self._services, session) if session.key.host == LOOP_HOST else None
+        return played or (session, self._activity(session))
+
     def describe(self, key: SessionKey) -> tuple[Session, Activity] | None:
         """Return a session, and what it does; None where it cannot be loaded."""
-        return next(((one, self._activity(one)) for one in self._load([key])), None)
+        return next(map(self._seen, self._load([key])), None)
 
     def _load(self, keys: Iterable[SessionKey]) -> Iterator[Session]:
         return filter(None, (load_readable(self._services.store, key) for key in keys))
@@ -268,6 +291,10 @@ class CommandLineService:
                 else no_session_message(where)
             )
         key, project = session.key, session.project
+        if key.host == CLIENT:
+            raise BadInputError(
+                f"{key.id} is for tools alone: no stop is reported, so nothing would be enforced"
+            )
         typed = CommandTyped(key=key, project=project, order=order, prompt_id="", origin=origin.seen)
         answer = await self._supervisor.tell(typed)
         if not isinstance(answer, CommandReply):
@@ -387,19 +414,23 @@ class CommandLineService:
         return next((one for one in seen if _is_inside_project(who.project, one.project)), None)
 
     def _keys(self, who: SessionSelector) -> list[SessionKey]:
-        """Return the sessions of this host and this id, where they are given; those seen last first."""
+        """Return the sessions of this host and this id, where they are given; those seen last first.
+
+        Those of clients come after all others: nothing is known of when they are used.
+        """
         host, _, ident = who.session.rpartition(":")
         host = HOST_ALIASES.get(host, host) or who.host
         keys = self._services.store.known()
         ident = _whole_id(ident, keys)
         of_hosts = set() if host else {key.id for key in keys if key.host != MARKER}
-        return [
+        found = [
             key
             for key in keys
             if (not ident or key.id == ident)
             and (not host or key.host == host)
             and not (key.host == MARKER and key.id in of_hosts)
         ]
+        return sorted(found, key=lambda key: key.host == CLIENT)
 
     def _shared_id_note(self, key: SessionKey) -> tuple[str, ...]:
         """Say whose session this is if another host has one with the same id."""

@@ -40,8 +40,13 @@ class ProjectStateReader:
         self._services = services
         self._bases = bases
 
-    async def look(self, stop: AgentStopped, goal: Goal | None, turn: Turn) -> ProjectState:
-        """Read the state of this stop's project, except for its rubric. `goal`: the active one."""
+    async def look(
+        self, stop: AgentStopped, goal: Goal | None, turn: Turn, *, brief: bool = False
+    ) -> ProjectState:
+        """Read the state of this stop's project, except for its rubric. `goal`: the active one.
+
+        `brief`: nothing more is wanted where no file and no commit is known to be new since the baseline.
+        """
         # A waiting sidecar does without these.
         from sidecar.evidence.claims.utterances import claimed_files  # noqa: PLC0415 - see above
         from sidecar.evidence.proof.check_files import (  # noqa: PLC0415 - see above
@@ -54,30 +59,40 @@ class ProjectStateReader:
         where = services.workspace.place(stop.project, stop.cwd, _edited_paths(turn))
         at = (where.project, stop.environment)
         base = goal.base if goal is not None else await self._bases.of_turn(stop.key)
-        changes, catalog, repository = await asyncio.gather(
-            self._changes(base, *at),
-            services.catalog.list(stop.project, stop.environment, where.project),
-            services.workspace.repository(base, *at),
+        changing = asyncio.create_task(self._changes(base, *at))
+        seen = ProjectState(
+            tree="",
+            rubric=NO_RUBRIC,
+            since_prompt=goal is None,
+            place=where.project if where.project != stop.project else "",
+            elsewhere=where.unseen,
         )
-        named, changed = claimed_files(turn.last_message), _changed_paths(changes)
+        if brief and not (known := await changing).files and known.head == base.head:
+            return replace(seen, tree=known.tree, changed=known.paths, unseen=known.unseen)
+        gates = (stop.project, stop.environment, where.project)
+        listing = _none() if brief else services.catalog.list(*gates)
+        git = services.workspace.repository(base, *at)
+        changes, catalog, repository = await asyncio.gather(changing, listing, git)
+        named, changed = claimed_files(turn.last_message), changes.paths
         nowhere = services.workspace.absent(where.project, named)
         followed = await services.workspace.followed(*at, named)
         missing = [path for path in nowhere if path not in followed]
         tree = changes.tree or await services.workspace.fingerprint(*at)
         mask = services.secrets.masker(stop.environment)
         names = (*(repository.tags or ()), *(repository.branches or ())) if repository else ()
-        found, edits, untouched, code = await asyncio.gather(  # seconds for a large change
-            asyncio.to_thread(_product_findings, changes),
-            asyncio.to_thread(_masked_edits, changes, mask),
-            asyncio.to_thread(_untouched_parts, goal, changes, catalog, names),
-            asyncio.to_thread(find_product_code, changes.files),
+        found, edits, untouched, code = await asyncio.to_thread(  # seconds for a large change
+            lambda: (
+                _product_findings(changes),
+                _masked_edits(changes, mask),
+                _untouched_parts(goal, changes, catalog, names),
+                find_product_code(changes.files),
+            )
         )
-        return ProjectState(
+        return replace(
+            seen,
             tree=tree,
-            rubric=NO_RUBRIC,
             catalog=catalog,
             changed=changed,
-            since_prompt=goal is None,
             checks_changed=may_bear_on_checks(changes.files),
             dependencies_changed=changes_dependencies(changes.files),
             unseen=changes.unseen,
@@ -89,8 +104,6 @@ class ProjectStateReader:
             absent=tuple(path for path in missing if _is_surely_absent(path, changed)),
             unchanged=tuple(path for path in followed if repository and _is_surely_unchanged(path, changed)),
             present=tuple(path for path in named if path not in missing and not path.startswith(("/", ".."))),
-            place=where.project if where.project != stop.project else "",
-            elsewhere=where.unseen,
         )
 
     async def _changes(
@@ -99,6 +112,11 @@ class ProjectStateReader:
         if not base.snapshot:
             return ProjectChanges(unseen=base.unseen or NO_BASELINE)
         return await self._services.workspace.since(base, project, environment)
+
+
+async def _none() -> AvailableGates:
+    """Return no gates: at a brief look none is run."""
+    return AvailableGates()
 
 
 def _edited_paths(turn: Turn) -> tuple[str, ...]:
@@ -145,15 +163,6 @@ def _masked_edits(changes: ProjectChanges, mask: SecretMask) -> tuple[FileDiff, 
             **{name: escape_unencodable(getattr(edit, name)) for name in ("path", "old_path", "hunks")},
         )
         for edit in build_file_diffs(changes, mask)
-    )
-
-
-def _changed_paths(changes: ProjectChanges) -> tuple[str, ...] | None:
-    """Return the changed paths, None where not all are known."""
-    if changes.unseen:
-        return None
-    return tuple(
-        escape_unencodable(path) for file in changes.files for path in (file.path, file.old_path) if path
     )
 
 
@@ -206,7 +215,7 @@ class Baselines:
             if goal.base == FileBaseline():
                 self._baselines[event.key] = asyncio.create_task(self.begin_goal(event))
             return
-        keeping = asyncio.create_task(self._keep(self._place(event), event.environment))
+        keeping = asyncio.create_task(self._keep(event))
         self._turns[event.key] = _TurnBaseline(event.project, keeping)
         if len(self._turns) > MAX_TURNS_REMEMBERED:
             self.end(next(iter(self._turns)))
@@ -223,7 +232,7 @@ class Baselines:
             return
         place = self._place(event)
         base, catalog = await asyncio.gather(
-            self._keep(place, event.environment),
+            self._keep(event),
             self._services.catalog.list(event.project, event.environment, place),
         )
         defined = tuple(map(gate_digest, catalog.gates))
@@ -249,10 +258,10 @@ class Baselines:
         elif not begun.keeping.cancelled():
             self._services.workspace.forget(begun.keeping.result(), begun.project)
 
-    async def _keep(self, project: str, environment: Mapping[str, str]) -> FileBaseline:
+    async def _keep(self, event: HostEvent) -> FileBaseline:
         try:
             async with asyncio.timeout(KEEPING):
-                return await self._services.workspace.remember(project, environment)
+                return await self._services.workspace.remember(self._place(event), event.environment)
         except TimeoutError:
             return BASELINE_TOO_SLOW
 

@@ -319,7 +319,8 @@ class HostProcesses:
         others = [pid for pid in known if pid != event.speaker]
         if told := [line for pid in others if (line := self._untold.pop(pid, ""))]:
             self._steering.owe(event.key, told)
-        if event.speaker in known and not isinstance(event, ends):
+        alone = known == (event.speaker,) and not isinstance(event, CommandTyped)
+        if alone or (event.speaker in known and not isinstance(event, ends)):
             return None
         chain = self._services.processes.ancestry(event.speaker)
         above = self._hosts_of(working) if isinstance(event, CommandTyped) else ()

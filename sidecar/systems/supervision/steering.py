@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.events import AgentStopped, CommandTyped, HostEvent
-from sidecar.kernel.rubric import HeldEdit, Rubric
+from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.session import MemoryGap, SessionKey
 from sidecar.platform.ports import load_readable, remember_newest
 from sidecar.rubric.policy import (
@@ -204,8 +204,8 @@ class SteeringWatch:
             self._delivered.pop(event.key, None)
             self._owe_held(event.key, event.project)
 
-    def in_force(self, stop: AgentStopped) -> Rubric:
-        """Return the rubric of this stop. Call it at every stop whose turn was read, even if not judged."""
+    def heard_of(self, stop: AgentStopped) -> None:
+        """Note that a stop came whose turn was read, even if it is not judged."""
         work = self._working.get(stop.key)
         self._hear(stop.key)
         if work is None or not work.seen:
@@ -213,7 +213,6 @@ class SteeringWatch:
         if work is None:  # the host does not report when its agent goes to work
             remember_newest(self._unsure, stop.key, self._services.clock.now(), MAX_REMEMBERED)
         self._owe_held(stop.key, stop.project)
-        return self._services.rubrics.load(stop.project, stop.environment)
 
     def _tell_of_gap(self, key: SessionKey) -> None:
         """Tell once of each session that was at work in a time of which nothing is known."""

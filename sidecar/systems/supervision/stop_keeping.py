@@ -19,8 +19,10 @@ from msgspec.structs import replace
 
 from sidecar.kernel.effects import Inquiry, Ruling
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.masking import SecretMask, mask_texts
+from sidecar.kernel.events import Fact, TurnRead
+from sidecar.kernel.masking import SecretMask, mask_texts, mask_turn
 from sidecar.kernel.stop_history import RecordedStop, TimedFact, ruling_outcome
+from sidecar.platform.data import json_decoder
 from sidecar.systems.supervision.ports import Services
 
 SKIPPED_STAGE = "skip rules"
@@ -32,10 +34,7 @@ log = logging.getLogger(__name__)
 
 
 class StopHistoryWriter:
-    """Writes stops to the StopHistory port, one after the other, in a thread of its own.
-
-    Not in two threads: msgspec 0.22 was seen to crash where both met a Struct type for the first time.
-    """
+    """Writes stops to the StopHistory port, one after the other, in a thread of its own."""
 
     def __init__(self, services: Services) -> None:
         """Use these services."""
@@ -43,13 +42,18 @@ class StopHistoryWriter:
         self._running: set[asyncio.Future[None]] = set()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="keeping")
 
-    def keep(self, first: Inquiry, heard: Sequence[TimedFact], last: Inquiry, ruling: Ruling) -> None:
-        """Store the stop that policy knew as `first`, and as `last` when it ruled. Returns at once."""
+    def keep(
+        self, at: float, first: Inquiry, heard: Sequence[TimedFact], last: Inquiry, ruling: Ruling
+    ) -> None:
+        """Store the stop that policy knew as `first`, and as `last` when it ruled. Returns at once.
+
+        `at`: when it was ruled, not after its entry of the record, by which it is found.
+        """
         if not first.settings.keep_stops or not heard or last.stage == SKIPPED_STAGE:
             return
         how, why = ruling_outcome(ruling)
         stop = RecordedStop(
-            at=self._services.clock.now(),
+            at=at,
             project=first.stop.project,
             inquiry=first,
             facts=tuple(heard),
@@ -81,10 +85,18 @@ def mask_recorded_stop(stop: RecordedStop, mask: SecretMask) -> RecordedStop:
     return replace(
         stop,
         inquiry=_mask_struct(inquiry, mask),
-        facts=tuple(TimedFact(one.at, _mask_struct(one.fact, mask)) for one in stop.facts),
+        facts=tuple(
+            TimedFact(one.at, _mask_struct(_mask_turn_of(one.fact, mask), mask)) for one in stop.facts
+        ),
         detail=mask(stop.detail),
     )
 
 
+def _mask_turn_of(fact: Fact, mask: SecretMask) -> Fact:
+    """Mask a turn as a whole: that a word is a secret may be told by the one before it."""
+    return replace(fact, turn=mask_turn(fact.turn, mask)) if isinstance(fact, TurnRead) else fact
+
+
 def _mask_struct(value: S, mask: SecretMask) -> S:
+    json_decoder(type(value))  # which builds the type for `convert`, in one thread at a time
     return msgspec.convert(mask_texts(msgspec.to_builtins(value), mask), type(value))

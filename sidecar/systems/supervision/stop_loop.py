@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+import operator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
+from typing import ParamSpec, TypeVar
 
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.agent_ran import approve_what_agent_ran, describe_lent_gates
 from sidecar.evidence.ports import GateContext
 from sidecar.evidence.proof.policy import describe_finding
+from sidecar.hosts.unrecorded import HOST as MARKER_HOST
 from sidecar.judging.asking import record_cost
 from sidecar.kernel.effects import (
     AskJudge,
@@ -27,6 +30,7 @@ from sidecar.kernel.effects import (
     RunGates,
     RunOldChecks,
     TryChecks,
+    Wanted,
 )
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import (
@@ -41,14 +45,18 @@ from sidecar.kernel.events import (
 )
 from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import Gate, GateRun, Outcome
+from sidecar.kernel.goal import Spending
 from sidecar.kernel.log import MAX_DETAIL, StopJudged
 from sidecar.kernel.masking import mask_case, mask_gate_run, mask_gate_runs_in, mask_ruling, mask_turn
+from sidecar.kernel.runs import RUN_HOST
 from sidecar.kernel.session import Session, active_goal
+from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import TimedFact
 from sidecar.kernel.turn import Turn
 from sidecar.platform.log_readings import SUPERVISION
 from sidecar.platform.ports import StaleSessionError, load_readable
 from sidecar.platform.services import note_event
+from sidecar.platform.slots import CALLER, Caller
 from sidecar.systems.supervision.policy.continuations import rest_unjudged
 from sidecar.systems.supervision.policy.journal import add_journal_facts
 from sidecar.systems.supervision.policy.orders import not_judged_message
@@ -73,8 +81,15 @@ ORDERED_REASONS = frozenset({RestReason.OFF, RestReason.PAUSED})
 
 SAVE_ERRORS = (OSError, ValueError, BadInputError)
 """What may keep a state from being written: the disk, or text that cannot be encoded."""
+SHORT_TURN = 4000
+"""Characters of a turn that is thought about on the event loop: a thread would cost more."""
+SHORT_CALLS = 10
+"""Calls of such a turn."""
 MAX_FINDINGS_RECORDED = 20
 """Maximum number of changes to the checks that one record entry names."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -95,17 +110,19 @@ class StopLoop:
         services: Services,
         generations: RunningJudgings,
         bases: Baselines,
-        rubrics: SteeringWatch,
+        steering: SteeringWatch,
         others: OtherSystems,
     ) -> None:
         """Share the next three with the code that reports newer events."""
         self._services = services
         self._generations = generations
         self._bases = bases
-        self._rubrics = rubrics
+        self._steering = steering
         self._surveyor = ProjectStateReader(services, bases)
         self._keeper = StopHistoryWriter(services)
         self._others = others
+        self.origin: GateContext | None = None
+        """Of what the project of the stops is a copy; others weigh that work, so nothing is to be proved."""
 
     async def rule(self, stop: AgentStopped, session: Session) -> Ruling:
         """Answer one stop. Cancelling (the host let go) ends all that runs for it."""
@@ -114,27 +131,19 @@ class StopLoop:
         mask = services.secrets.masker(stop.environment)
         tasks = tuple(replace(task, description=mask(task.description)) for task in stop.background)
         stop = replace(stop, background=tasks)
-        inquiry = Inquiry(
-            session=session,
-            stop=stop,
-            settings=settings,
-            off=services.switches.off(stop.project),
-            waits=self._others.question(stop.key),
-            unaccepted=self._rubrics.unaccepted(stop.project),
-            today=services.spending.today(),
-        )
-        begun, first = services.clock.now(), inquiry
+        begun, inquiry = services.clock.now(), self._inquiry(stop, session, settings)
         if stop.subagent:  # a subagent's rest ends nothing of its parent session
             ruling: Ruling = Rest(reason=RestReason.SUBAGENT)
             self._write(inquiry, ruling, begun)
             return ruling
         self._bases.rest(stop.key)
-        progress, until = _JudgingProgress(first), asyncio.get_running_loop().time() + settings.stop_seconds
+        progress, until = _JudgingProgress(inquiry), asyncio.get_running_loop().time() + settings.stop_seconds
+        ended: tuple[Inquiry, Ruling] | None = None
+        soon: Callable[..., object] = operator.call
         try:
             while (ended := await self._judged(progress, until)) is None:  # a command voided the judging
-                progress = _JudgingProgress(
-                    replace(first, session=load_readable(self._services.store, session.key) or session)
-                )
+                now = load_readable(services.store, session.key) or session
+                progress = _JudgingProgress(self._inquiry(stop, now, settings))
             inquiry, ruled = ended
         except SupersededError as newer:
             ruling = Rest(reason=newer.reason)
@@ -144,16 +153,51 @@ class StopLoop:
             self._write(self._dropped(progress.now), ruling, begun)
             raise
         else:
-            saved = self._save(progress.first.session, inquiry, ruled)
-            ruling = mask_ruling(self._with_news(inquiry, saved), mask)
-            self._keeper.keep(progress.first, progress.facts, inquiry, ruled)
+            began = progress.first.session
+            held = any(one.goal or one.pending for one in (began, inquiry.session))
+            if isinstance(ruled, Rest) and not held:  # no law wants it saved first, so the host is answered
+                soon = asyncio.get_running_loop().call_soon
+                soon(self._save_late, began, inquiry, ruled)
+            else:
+                ruled = self._save(began, inquiry, ruled)
+            ruling = mask_ruling(self._with_news(inquiry, ruled), mask)
         if _agent_goes_on(ruling):
-            self._rubrics.set_to_work(stop, human=False)
-        self._write(inquiry, ruling, begun)
+            self._steering.set_to_work(stop, human=False)
+        at = services.clock.now()
+        soon(self._write, inquiry, ruling, begun)
+        if ended is not None:  # last, because its thread would slow all else down
+            soon(self._keeper.keep, at, progress.first, progress.facts, *ended)
         return ruling
 
+    async def decide(self, stop: AgentStopped, session: Session) -> tuple[Inquiry, Ruling]:
+        """Return what is known of a stop and decided about it, and keep nothing of it. No host waits."""
+        settings, _ = self._services.configuration.load()
+        now = Inquiry(
+            session=session,
+            stop=stop,
+            settings=replace(settings, mode="on"),
+            today=self._services.spending.today(),
+        )
+        return await self._generations.judge(stop.key, self._loop(_JudgingProgress(now)))
+
+    def _inquiry(self, stop: AgentStopped, session: Session, settings: Settings) -> Inquiry:
+        """Return what is known before the turn is read: of costs and edits only where a judging may ask."""
+        services, goal = self._services, active_goal(session) is not None
+        return Inquiry(
+            session=session,
+            stop=stop,
+            settings=settings,
+            off=services.switches.off(stop.project),
+            waits=self._others.question(stop.key),
+            unaccepted=self._steering.unaccepted(stop.project) if goal else "",
+            today=services.spending.today() if goal or settings.judge.without_goal else Spending(),
+        )
+
     async def idle(self) -> None:
-        """Wait until every stop is kept."""
+        """Wait until every stop that was answered is saved and kept."""
+        loop = asyncio.get_running_loop()
+        loop.call_soon((begun := loop.create_future()).set_result, None)  # after what follows an answer
+        await begun
         await self._keeper.idle()
 
     async def _judged(self, progress: _JudgingProgress, until: float) -> tuple[Inquiry, Ruling] | None:
@@ -189,13 +233,15 @@ class StopLoop:
         return inquiry
 
     async def _judge(self, progress: _JudgingProgress, until: float) -> tuple[Inquiry, Ruling]:
+        attended = progress.now.stop.key.host not in (RUN_HOST, MARKER_HOST)
+        CALLER.set(caller := Caller(attended=attended, tell=partial(self._note_step, progress.now)))
         try:
             async with asyncio.timeout_at(until):
                 return await self._loop(progress)
         except TimeoutError:
             progress.facts.clear()  # these facts lead to no ruling
             limit = progress.now.settings.stop_seconds
-            return rest_unjudged(progress.now, f"judging took longer than {limit} seconds")
+            return rest_unjudged(progress.now, f"judging took longer than {limit} seconds{caller.excuse}")
 
     async def _loop(self, progress: _JudgingProgress) -> tuple[Inquiry, Ruling]:
         """Carry out effects and step policy until it gives an answer."""
@@ -206,8 +252,14 @@ class StopLoop:
                 progress.facts.clear()  # these facts lead to no ruling
                 return rest_unjudged(inquiry, fact.elsewhere)
             timed = TimedFact(self._services.clock.now(), fact)
-            # In a thread: on a turn of hundreds of calls, rules and evidence take tenths of a second.
-            inquiry, order = await asyncio.to_thread(advance_inquiry, inquiry, fact, timed.at)
+            turn = fact.turn if isinstance(fact, TurnRead) else inquiry.turn
+            edits = fact.edits if isinstance(fact, ProjectState) else inquiry.project_state.edits
+            inquiry, order = await _thought(turn, edits, advance_inquiry, inquiry, fact, timed.at)
+            if isinstance(fact, TurnRead) and not (isinstance(order, Continue | Rest) or inquiry.clean):
+                # Nothing of its text was kept so far, and all that is told or kept of a rest is masked there.
+                mask = self._services.secrets.masker(inquiry.stop.environment)
+                turn = await _thought(turn, edits, mask_turn, turn, mask)
+                inquiry, timed = replace(inquiry, turn=turn), replace(timed, fact=replace(fact, turn=turn))
             progress.now = inquiry
             progress.facts.append(timed)
         if (isinstance(order, Continue) or order.alarm) and self._user_waits(inquiry):
@@ -220,24 +272,23 @@ class StopLoop:
         if isinstance(order, ReadTurn):
             turn = await services.transcripts.read(stop, inquiry.session.counted_to)
             turn = self._with_journal(turn, inquiry)
-            mask = services.secrets.masker(stop.environment)
-            rubric = self._rubrics.in_force(stop)
-            turn = await asyncio.to_thread(mask_turn, turn, mask)  # half a second at worst
+            self._steering.heard_of(stop)
             begun = inquiry.session.active_from
-            return TurnRead(turn, rubric, None if begun is None else max(0.0, services.clock.awake() - begun))
+            return TurnRead(turn, None if begun is None else max(0.0, services.clock.awake() - begun))
         if isinstance(order, ReadProjectState):
             goal = active_goal(inquiry.session)
-            seen = await self._surveyor.look(stop, goal, inquiry.turn)
-            defined, place = goal.gates if goal is not None else (), seen.place or stop.project
-            catalog = approve_what_agent_ran(seen.catalog, inquiry.turn, place, seen.changed, defined)
-            return replace(seen, rubric=inquiry.project_state.rubric, catalog=catalog)
+            seen = await self._surveyor.look(stop, goal, inquiry.turn, brief=inquiry.clean is not None)
+            if inquiry.clean is None:  # else nothing is checked or judged
+                defined, place = goal.gates if goal is not None else (), seen.place or stop.project
+                catalog = approve_what_agent_ran(seen.catalog, inquiry.turn, place, seen.changed, defined)
+                rubric = services.rubrics.load(stop.project, stop.environment)
+                seen = replace(seen, rubric=rubric, catalog=catalog)
+            return seen
         async with self._queue_watched(inquiry):
             if isinstance(order, RunGates):
                 return await self._run(order, inquiry)
-            if isinstance(order, RunOldChecks):
+            if isinstance(order, RunOldChecks | TryChecks):
                 return await self._compare(order, inquiry)
-            if isinstance(order, TryChecks):
-                return await self._try(order, inquiry)
             return await self._ask(order, inquiry)
 
     def _note_step(self, inquiry: Inquiry, doing: str) -> None:
@@ -269,19 +320,16 @@ class StopLoop:
         mask = self._services.secrets.masker(stop.environment)
         return GatesRan(runs=tuple(mask_gate_run(run, mask) for run in runs))
 
-    async def _compare(self, order: RunOldChecks, inquiry: Inquiry) -> OldChecksRan:
-        """Run the checks as they were on today's code, in a copy."""
+    async def _compare(self, order: RunOldChecks | TryChecks, inquiry: Inquiry) -> OldChecksRan | ChecksTried:
+        """Run checks in copies: as they were on today's code, or to see whether they could fail."""
         site, old_checks = self._site(inquiry), self._services.old_checks
-        found = await old_checks.compare(site, order.runs, order.seconds, order.wanted)
         mask = self._services.secrets.masker(inquiry.stop.environment)
+        if isinstance(order, TryChecks):
+            tried = await old_checks.try_to_fail(site, order.runs, order.seconds)
+            return ChecksTried(trials=tuple(mask_gate_runs_in(one, mask) for one in tried))
+        wanted = order.wanted if self.origin is None else Wanted.NOTHING
+        found = await old_checks.compare(site, order.runs, order.seconds, wanted)
         return OldChecksRan(comparisons=tuple(mask_gate_runs_in(one, mask) for one in found))
-
-    async def _try(self, order: TryChecks, inquiry: Inquiry) -> ChecksTried:
-        """Try whether what passed could have failed, in copies."""
-        site = self._site(inquiry)
-        found = await self._services.old_checks.try_to_fail(site, order.runs, order.seconds)
-        mask = self._services.secrets.masker(inquiry.stop.environment)
-        return ChecksTried(trials=tuple(mask_gate_runs_in(one, mask) for one in found))
 
     def _site(self, inquiry: Inquiry) -> GateContext:
         """Return where gates run, and by which baseline copies are made."""
@@ -292,8 +340,9 @@ class StopLoop:
             environment=stop.environment,
             since=goal.set_at if goal is not None else 0.0,
             base=goal.base if goal is not None else FileBaseline(),
-            watch=inquiry.project_state.code,
+            watch=(*inquiry.project_state.code, *(self.origin.watch if self.origin else ())),
             hear=partial(self._generations.hear, stop.key),
+            origin=self.origin,
         )
 
     async def _ask(self, order: AskJudge, inquiry: Inquiry) -> Fact:
@@ -330,7 +379,7 @@ class StopLoop:
         """Add what is queued for the user to the ruling."""
         ordered = isinstance(ruling, Rest) and ruling.reason in ORDERED_REASONS
         read = ordered or inquiry.turn != Turn()
-        news = self._rubrics.rest(inquiry.stop, read=read, goes_on=_agent_goes_on(ruling))
+        news = self._steering.rest(inquiry.stop, read=read, goes_on=_agent_goes_on(ruling))
         ran = (run.gate for run in inquiry.runs if run.outcome in (Outcome.PASSED, Outcome.FAILED))
         lent = describe_lent_gates(tuple(ran))
         place = inquiry.project_state.place
@@ -356,6 +405,11 @@ class StopLoop:
             log.warning("%s: %s", inquiry.stop.key.id, why)
             return Rest(reason=RestReason.UNJUDGED, detail=why, note=not_judged_message(why))
         return ruling
+
+    def _save_late(self, began: Session, inquiry: Inquiry, ruling: Ruling) -> None:
+        """Save after the ruling was sent; where that fails, the user is told at the next stop."""
+        if (saved := self._save(began, inquiry, ruling)) is not ruling:
+            self._steering.owe(inquiry.stop.key, [saved.note])
 
     def _save_ruled(self, began: Session, ruled: Session) -> None:
         store = self._services.store
@@ -392,6 +446,14 @@ class StopLoop:
             seconds=round(now - begun, 3),
         )
         note_event(services.log, services.clock, SUPERVISION, judged, stop.key, stop.project)
+
+
+async def _thought(turn: Turn, edits: object, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do work about a turn and its edits; in a thread where it may be long, up to tenths of a second."""
+    said = len(turn.last_message) + sum(map(len, turn.prompts))
+    if edits or len(turn.calls) > SHORT_CALLS or said > SHORT_TURN:
+        return await asyncio.to_thread(work, *args, **kwargs)
+    return work(*args, **kwargs)
 
 
 def _agent_goes_on(ruling: Ruling) -> bool:

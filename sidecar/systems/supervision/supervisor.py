@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
@@ -271,17 +272,21 @@ class Supervisor:
         return NoReply(note=SHADOW_MODE if settings.mode == "shadow" else SWITCHED_ON, watch=watch)
 
     def _prompt(self, event: PromptSubmitted) -> HostAnswer:
+        """Handle a prompt; that its agent works is saved once the host is answered."""
         at, awake = self._services.clock.now(), self._services.clock.awake()
+        soon = asyncio.get_running_loop().call_soon
         if not event.human:
             self._remember(event.key, event.prompt_id, NOT_TYPED_REPLY)
             self.steering.set_to_work(event, human=False)
-            return self._changed(event, lambda session: sessions.mark_agent_active(session, at, awake))
+            soon(self._changed, event, lambda session: sessions.mark_agent_active(session, at, awake))
+            return NoReply()
         self._generations.supersede(event.key)
         if not self._services.switches.off(event.project):
             self._bases.begin_turn(event)
         self.steering.spoken(event)
         self.steering.set_to_work(event)
-        return self._changed(event, lambda session: self._spoken(session, at, awake))
+        soon(self._changed, event, lambda session: self._spoken(session, at, awake))
+        return NoReply()
 
     def _spoken(self, session: Session, at: float, awake: float) -> Session:
         settings, _ = self._services.configuration.load()

@@ -16,7 +16,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from sidecar.evidence.tree.checkout import NoCopyError, ProjectCopies
 from sidecar.evidence.tree.workspace import NAMED_PATHS
 from sidecar.kernel.log import LoopCouncil
 from sidecar.kernel.loop import CouncilAnswer, CouncilDecision, CouncilMember, CouncilProposal, Loop
@@ -39,11 +38,13 @@ from sidecar.systems.taskloop.policy.loop import accept_decision, priced_cents, 
 from sidecar.systems.taskloop.policy.transitions import Step, take_step
 from sidecar.systems.taskloop.states import LoopStates
 from sidecar.systems.taskloop.wording import LoopWords
+from sidecar.work.place import NoCopyError, ProjectCopies
 from sidecar.workers.backend import route_model
-from sidecar.workers.ports import CountedWorkers, WorkerError, WorkerTask
+from sidecar.workers.ports import SELF, CountedWorkers, WorkerError, WorkerTask
 
 ROUTE: Final = "council"
 """The name under which `[workers.models]` may name the model of the members."""
+OWN_MODEL: Final = "the host's own model"
 FOLDER: Final = "council"
 CASE_FILE: Final = "council.md"
 TEXT_LENGTH: Final = 4_000
@@ -72,10 +73,10 @@ class LoopCouncils:
     def __init__(self, states: LoopStates, words: LoopWords) -> None:
         self._states, self._services, self._words = states, states.services, words
 
-    def open_council(self, session: Session) -> Loop:
-        """Return the loop while a council is to be held on its task."""
+    def open_council(self, session: Session, tool: str = "") -> Loop:
+        """Return the loop while a council is to be held on its task. `tool`: what was called for it."""
         loop = self._states.of(session.key)
-        take_step(loop, Step.DECIDED)
+        take_step(loop, Step.DECIDED, tool)
         return loop
 
     # --- one agent in turn ---
@@ -101,8 +102,16 @@ class LoopCouncils:
     # --- workers ---
 
     def estimate(self, session: Session, model: str = "") -> CouncilEstimate:
-        """Say what a council may cost, before it is held; see `meet`."""
-        return _estimate(self._tasks(session, self.open_council(session), model), self._states.settings())
+        """Say what a council may cost on the models that would really run, before it is held; see `meet`."""
+        loop, settings = self.open_council(session), self._states.settings()
+        tasks, most = self._tasks(session, loop, model), settings.loop.max_cents
+        try:
+            models = self._services.workers.models(tasks.values(), settings, limited=most is not None)
+        except WorkerError as error:
+            return CouncilEstimate(cents=None, text=error.message, obstacle=error.message)
+        runs = {name: OWN_MODEL if one == SELF else one for name, one in models.items()}
+        asked = [(task.prompt, runs.get(task.model, task.model)) for task in tasks.values()]
+        return estimate_council(asked, settings, None if most is None else most - priced_cents(loop))
 
     async def meet(self, session: Session, tell: Tell, model: str = "") -> CouncilMeeting:
         """Hold a council of workers, and go on with what it decides. Cancelling ends every member.
@@ -112,11 +121,9 @@ class LoopCouncils:
         self._states.check_free(session.key)
         loop, settings = self.open_council(session), self._states.settings()
         tasks = self._tasks(session, loop, model)
-        if (most := settings.loop.max_cents) is not None:
-            left, cents = most - priced_cents(loop), _estimate(tasks, settings).cents or 0.0
-            if left <= 0 or cents > left:
-                why = f"not begun: a council costs about {cents:.1f} cents, and {left:g} are left"
-                return CouncilMeeting(decision=None, left_out=tuple((member, why) for member in tasks))
+        if why := self.estimate(session, model).obstacle:
+            left_out = tuple((member, f"not begun: {why}") for member in tasks)
+            return CouncilMeeting(decision=None, left_out=left_out)
         workspace, environment = self._services.shared.workspace, self._states.environment(session)
         meeting = _Meeting(
             settings=settings,
@@ -186,11 +193,12 @@ def missing_members(loop: Loop) -> tuple[CouncilMember, ...]:
     return tuple(member for member in CouncilMember if member not in submitted)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class _Meeting:
     """One council, while its members are at work.
 
-    `places`: as many as may be at work at once, so that a copy is made when it is used.
+    `places`: as many as may be at work at once, so that a copy is made when it is used. `final`: how a member
+    failed so that no other one is started.
     """
 
     settings: Settings
@@ -199,25 +207,26 @@ class _Meeting:
     mask: SecretMask
     tell: Tell
     places: asyncio.Semaphore
+    final: WorkerError | None = None
 
     async def ask(self, member: CouncilMember, task: WorkerTask[CouncilAnswer]) -> CouncilProposal | str:
         """Return a member's proposal, or why there is none."""
         try:
             async with self.places, self.copies.open(ROUTE, history=True) as copy:
+                if self.final is not None:
+                    raise self.final
                 self.tell(member, "works in a copy of the project")
                 own = replace(task, project=copy.project, environment=copy.environment, guarded=copy.origin)
                 answer = (await self.workers.run(own, self.settings, log.debug)).answer
         except (WorkerError, NoCopyError, OSError) as error:
+            if isinstance(error, WorkerError) and error.is_final():
+                self.final = error
             why = f"left out: {error}"
             self.tell(member, why)
             return why
         self.tell(member, f"proposes, with a confidence of {answer.confidence}")
         said = CouncilProposal(member=member, **asdict(answer))
         return clean_proposal(said, lambda text: self.mask(text.replace(f"{copy.project}/", "")))
-
-
-def _estimate(tasks: MemberTasks, settings: Settings) -> CouncilEstimate:
-    return estimate_council([(task.prompt, task.model) for task in tasks.values()], settings)
 
 
 def clean_proposal(said: CouncilProposal, mask: Callable[[str], str]) -> CouncilProposal:

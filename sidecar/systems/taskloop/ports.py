@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from sidecar.evidence.gates.approvals import InstructionRegistry
-from sidecar.evidence.ports import EvidenceServices, HearGates
-from sidecar.kernel.gate import Gate, GateRun
+from sidecar.kernel.gate import Gate
 from sidecar.kernel.journal import Author, Journal, Task
 from sidecar.kernel.masking import SecretMask
+from sidecar.kernel.runs import MergeChecks
 from sidecar.kernel.session import Environment, Session, SessionKey
-from sidecar.rubric.texts import Texts
 from sidecar.systems.taskloop.policy.agents import Agent
-from sidecar.workers.ports import Workers
+from sidecar.work.ports import HeadlessServices, WorkJudge
+
+T = TypeVar("T")
 
 
 class SessionGates(Protocol):
@@ -29,10 +30,13 @@ class SessionGates(Protocol):
     async def offered(self, session: Session) -> tuple[Gate, ...]:
         """List the gates of a session's project; those that may run count as approved."""
 
-    async def run(
-        self, session: Session, only: Sequence[str], tell: HearGates | None = None
-    ) -> tuple[GateRun, ...]:
-        """Run these gates; all where none is named."""
+    async def run_elsewhere(
+        self, session: Session, folder: str, environment: Environment, only: Sequence[str]
+    ) -> MergeChecks:
+        """Run the gates that bear on a session's goal, or these of them, in another worktree."""
+
+    async def give_way(self, session: Session, work: Coroutine[Any, Any, T]) -> T:
+        """Do this work, unless a stop of its project is judged meanwhile."""
 
 
 class LoopTasks(Protocol):
@@ -50,14 +54,19 @@ class LoopTasks(Protocol):
     def put_task(self, key: SessionKey, task: Task) -> None:
         """Replace a task by its changed self."""
 
+    def drop_task(self, key: SessionKey, ident: str) -> None:
+        """Remove a task that its person took back."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class LoopServices:
-    """What the loop uses beside what all systems share. `texts`: rubric/loop.md."""
+class LoopServices(HeadlessServices):
+    """What the loop uses. `texts`: rubric/loop.md.
+
+    `typed`: a person typed the command that plays it, and cannot approve anything meanwhile.
+    """
 
     agents: InstructionRegistry[Agent]
     gates: SessionGates
-    shared: EvidenceServices
     tasks: LoopTasks
-    texts: Texts
-    workers: Workers
+    work: WorkJudge
+    typed: bool = False

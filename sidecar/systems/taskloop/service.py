@@ -6,19 +6,32 @@ last, from which the same call goes on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 from msgspec.structs import asdict, replace
 
+from sidecar.evidence.gates.policy import build_gate_baseline
 from sidecar.evidence.ports import HearGates
+from sidecar.kernel.decoding import UNLISTED
 from sidecar.kernel.evidence import FileBaseline
-from sidecar.kernel.journal import Author, Journal, Task, TaskStatus, completed_task_ids, find_ready_tasks
+from sidecar.kernel.gate import NOTHING_SHOWN, GateRun
+from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
+from sidecar.kernel.journal import (
+    Author,
+    Journal,
+    Task,
+    TaskStatus,
+    completed_task_ids,
+    find_ready_tasks,
+)
 from sidecar.kernel.log import EventData, LoopEscalated, LoopReportRuled, LoopSessionChanged, LoopTaskBegun
 from sidecar.kernel.loop import CommandType, ExecutionMode, GateVerdict, Loop, LoopState, LoopStatus, Tier
 from sidecar.kernel.session import Session, SessionKey, reached_worker_limit
 from sidecar.kernel.settings import TokenUsage, answer_price_cents, model_prices, resolve_model
+from sidecar.platform.paths import lies_inside
 from sidecar.systems.taskloop.council import LoopCouncils
 from sidecar.systems.taskloop.policy import loop as rules
 from sidecar.systems.taskloop.policy.agents import Agent, TaskWork
@@ -31,13 +44,14 @@ from sidecar.systems.taskloop.policy.selection import (
 )
 from sidecar.systems.taskloop.policy.transitions import CALL_FIRST, LoopOrderError, Step, take_step
 from sidecar.systems.taskloop.ports import LoopServices
-from sidecar.systems.taskloop.reports import WorkerReport, choose_gates, examine_report
+from sidecar.systems.taskloop.reports import WorkerReport, choose_gates, judge_report, task_goal, work_claim
 from sidecar.systems.taskloop.states import LoopCheckpoints, LoopStates
 from sidecar.systems.taskloop.wording import LoopWords
 
 ADHOC: Final = "adhoc"
 NEW_STATUS: Final = {
     Action.COMPLETE: TaskStatus.COMPLETED,
+    Action.DONE: TaskStatus.COMPLETED,
     Action.HALT: TaskStatus.BLOCKED,
     Action.FAIL: TaskStatus.FAILED,
 }
@@ -55,7 +69,7 @@ class TaskRequest(Struct, frozen=True, kw_only=True):
     description: Text = ""
     acceptance_criteria: Texts = ()
     scope_files: Texts = ()
-    sprint: Annotated[str, Meta(max_length=200)] = ""
+    sprint: Annotated[str, Meta(max_length=200), UNLISTED] = ""
 
 
 class Briefing(TaskWork, frozen=True, kw_only=True):
@@ -69,8 +83,7 @@ class Completion(Struct, frozen=True, kw_only=True):
     """The answer to a report, or to the wish to escalate, when there is none; see Ruling.
 
     `model` works on; `enforced`: Supervisor itself chose it. `blocking` are the required gates that did not
-    pass. `why` is the decision in words. `action` comes first and `text`, the whole answer in words, last:
-    see hosts/shared.py.
+    pass. `why` is the decision in words, `text` the whole answer.
     """
 
     action: Action
@@ -93,12 +106,15 @@ class Completion(Struct, frozen=True, kw_only=True):
 class TaskLoops:
     """The loops of all sessions. Methods raise ToolRuleError, OSError and BadInputError."""
 
-    def __init__(self, services: LoopServices) -> None:
+    def __init__(self, services: LoopServices, home: Session | None = None) -> None:
+        """`home`: see LoopStates."""
         self._services = services
         self.words = LoopWords(services.texts)
-        self.states = LoopStates(services)
+        self.states = LoopStates(services, home)
         self.checkpoints = LoopCheckpoints(self.states)
         self.councils = LoopCouncils(self.states, self.words)
+        self.models: Mapping[str, str] = {}
+        """What workers really run on; see TaskWork."""
 
     def of(self, key: SessionKey) -> Loop:
         """Return a session's loop."""
@@ -115,12 +131,23 @@ class TaskLoops:
         loop = rules.start_session(self.of(session.key), command, kind, mode)
         return self.states.save(session, loop, LoopSessionChanged(status=loop.status, command=command))
 
-    def end_session(self, session: Session, status: LoopStatus, reason: str = "") -> Loop:
-        """Complete, fail or pause it."""
+    async def remember_beginning(self, session: Session) -> None:
+        """Keep the files as they are when the loop begins, for its summary."""
+        if not self.of(session.key).began.snapshot:
+            environment = self.states.environment(session)
+            began = await self._services.shared.workspace.remember(session.project, environment)
+            self.states.save(session, replace(self.of(session.key), began=began))
+
+    def end_session(
+        self, session: Session, status: LoopStatus, reason: str = "", by: Author = Author.AGENT
+    ) -> Loop:
+        """Complete, fail or pause it. A person may have taken each task as done."""
         self.states.check_free(session.key)
-        left = tuple(task.id for task in self._services.tasks.of(session.key).tasks if task.open)
+        tasks = self._services.tasks.of(session.key).tasks
+        left = tuple(task.id for task in tasks if task.open)
+        accepted = by is Author.USER or any(task.shown for task in tasks)
         reason = self.states.mask(session, reason)
-        loop = rules.end_session(self.of(session.key), status, reason, left)
+        loop = rules.end_session(self.of(session.key), status, reason, left, accepted=accepted)
         return self.states.save(session, loop, LoopSessionChanged(status=status, reason=reason))
 
     def record_tokens(self, session: Session, model: str, read: int, written: int) -> Loop:
@@ -147,22 +174,25 @@ class TaskLoops:
             task = self._asked_task(session, asked, loop, by)
             agent, selection = self._choose_agent(session, task, loop)
             base = loop.base
-            if loop.task != task.id or not base.snapshot:
-                base = await self._remember_files(session)
+            if not loop.task or loop.task != task.id or not base.snapshot:
+                workspace, environment = self._services.shared.workspace, self.states.environment(session)
+                base = await workspace.remember(session.project, environment)
             if not task.id:
                 made = self._services.tasks.add_task(key, task.content, by)
                 task = replace(task, id=made.id, by=made.by)
-            loop = rules.start_task(self.of(key), task.id, agent.id, task.complexity, settings.loop)
+            goal = task_goal(task, loop, _judged_base(loop, base), self._services.shared.clock.now())
+            loop = rules.start_task(self.of(key), goal, agent.id, task.complexity, settings.loop)
+            loop = replace(loop, base=base)
             task = replace(task, status=TaskStatus.IN_PROGRESS, agent=agent.id, iteration=loop.iteration)
             self._services.tasks.put_task(key, task)
-            accepted = loop.accepted if loop.accepted.snapshot else base
-            loop = replace(loop, base=base, accepted=accepted)
-            work = TaskWork(session=session, loop=loop, task=task, agent=agent, settings=settings)
+            work = TaskWork(
+                session=session, loop=loop, task=task, agent=agent, settings=settings, models=self.models
+            )
             begun = LoopTaskBegun(
                 task=task.id,
                 agent=agent.id,
                 tier=loop.tier,
-                model=work.model,
+                model=work.worker_model,
                 complexity=task.complexity,
                 iteration=loop.iteration,
             )
@@ -175,12 +205,13 @@ class TaskLoops:
 
     def files_outside(self, session: Session, files: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of these files that the task at work may not change."""
-        work = self._at_work(session, "scope_check")
-        return work.files_outside(file.removeprefix("./") for file in files)
+        work, project = self._at_work(session, "scope_check"), Path(session.project)
+        out = [file for file in files if not lies_inside(project / file, project)]
+        return (*out, *work.files_outside(file.removeprefix("./") for file in files if file not in out))
 
     def agents(self, session: Session) -> dict[str, Agent]:
         """Return the agents that may be used in a session's project, by their ids."""
-        return self._services.agents.known(session.project).by_name
+        return self._services.agents.known((self.states.home or session).project).by_name
 
     def find_agent(self, session: Session, ident: str) -> Agent:
         """Return an agent by its id."""
@@ -197,7 +228,8 @@ class TaskLoops:
         loop, ident = self.of(session.key), ident.strip().upper()
         if by is Author.USER:
             if ident in loop.held or any(one.task == ident for one in loop.parked):
-                self.states.save(session, rules.give_back(loop, ident))
+                done = status is TaskStatus.COMPLETED
+                self.states.save(session, rules.give_back(loop, ident, done=done))
             return
         if ident in loop.held:
             raise LoopOrderError("loop-held", task=ident)
@@ -205,6 +237,28 @@ class TaskLoops:
             raise LoopOrderError("loop-journal")
 
     # --- reports ---
+
+    async def _choose_gates(self, session: Session, work: TaskWork) -> dict[str, bool]:
+        typed = self._services.typed or bool(work.task.checks)
+        return choose_gates(await self._services.gates.offered(session), work.settings, typed=typed)
+
+    async def look_before(self, session: Session, hear: HearGates) -> tuple[GateRun, ...]:
+        """Run the checks that must pass for the task at work, before anybody works on it; keep how they end.
+
+        Raises LoopOrderError where one of them cannot run: no worker can mend that.
+        """
+        with self.states.reserved(session.key):
+            work = self._at_work(session, "task_start")
+            chosen = await self._choose_gates(session, work)
+            claim = work_claim(self._services, work, chosen)
+            runs = await self._services.gates.give_way(session, self._services.work.look_before(claim, hear))
+            unrun = (run for run in runs if run.outcome in NOTHING_SHOWN)
+            if why := "; ".join(f"`{run.gate.command}`: {run.reason}" for run in unrun):
+                raise LoopOrderError("loop-unrunnable", why=why)
+            loop, goal = self.of(session.key), claim.goal
+            goal = replace(goal, baseline=build_gate_baseline(runs))
+            self.states.save(session, replace(loop, goals=rules.with_goal(loop.goals, goal)))
+            return runs
 
     async def report_completion(
         self, session: Session, said: WorkerReport, hear: HearGates | None = None
@@ -215,17 +269,15 @@ class TaskLoops:
         """
         with self.states.reserved(session.key):
             work = self._work(session, rules.begin_report(self.of(session.key)))
-            chosen = choose_gates(await self._services.gates.offered(session), work.settings)
+            chosen = await self._choose_gates(session, work)
             loop = self.states.save(session, work.loop)
-            report = await examine_report(self._services, work, chosen, said, hear)
+            report, found = await judge_report(self._services, work, chosen, said, hear)
             now = self.of(session.key)
             if (now.state, now.task, now.iteration) != (loop.state, loop.task, loop.iteration):
                 raise LoopOrderError("loop-changed")
-            ruling = rules.rule_report(now, report, work.settings.loop, self._services.shared.clock.now())
-            if ruling.action is Action.COMPLETE:
-                accepted = await self._remember_files(session)
-                done = replace(ruling.loop, accepted=accepted, base=FileBaseline())
-                ruling = replace(ruling, loop=done)
+            now = rules.record_tokens(now, found.tokens, 0, found.cents if found.tokens else 0.0)
+            now = replace(now, goals=rules.with_goal(now.goals, _asked_again(found.goal)))
+            ruling = rules.rule_report(now, report, self._rungs(work), self._services.shared.clock.now())
             return self._carry_out(work, ruling, report)
 
     def escalate(self, session: Session, reason: str) -> Completion:
@@ -234,17 +286,20 @@ class TaskLoops:
         work = self._at_work(session, "escalate")
         self._check_limits(work.loop)
         reason = self.states.mask(session, reason)
-        ruling = rules.ask_for_escalation(work.loop, reason, self._services.shared.clock.now())
+        now = self._services.shared.clock.now()
+        ruling = rules.ask_for_escalation(work.loop, reason, self._rungs(work), now)
         return self._carry_out(work, ruling)
 
     def _carry_out(self, work: TaskWork, ruling: Ruling, report: Report | None = None) -> Completion:
         """Save what was ruled, the task first: after a crash in between, the same report is given again."""
         status = NEW_STATUS.get(ruling.action, TaskStatus.IN_PROGRESS)
-        task = replace(work.task, status=status, iteration=ruling.loop.iteration)
+        done = status is TaskStatus.COMPLETED and report is not None
+        shown = report.standing if done and report else None
+        task = replace(work.task, status=status, iteration=ruling.loop.iteration, shown=shown)
         self._services.tasks.put_task(work.session.key, task)
         loop = self.states.save(work.session, ruling.loop, *_ruling_events(ruling, task, report))
         work, ruling = replace(work, loop=loop, task=task), replace(ruling, loop=loop)
-        following = self._following(work.session.key) if ruling.action is Action.COMPLETE else ""
+        following = self._following(work.session.key) if not loop.task else ""
         why = self.words.reason(work, ruling, report)
         return Completion(
             action=ruling.action,
@@ -265,11 +320,6 @@ class TaskLoops:
 
     # --- parts ---
 
-    async def _remember_files(self, session: Session) -> FileBaseline:
-        return await self._services.shared.workspace.remember(
-            session.project, self.states.environment(session)
-        )
-
     def _at_work(self, session: Session, tool: str) -> TaskWork:
         """Return the task at work. Raises LoopOrderError."""
         loop = self.of(session.key)
@@ -284,7 +334,11 @@ class TaskLoops:
             task=self._services.tasks.task(session.key, loop.task),
             agent=self.agents(session).get(loop.agent),
             settings=self.states.settings(),
+            models=self.models,
         )
+
+    def _rungs(self, work: TaskWork) -> rules.Rungs:
+        return rules.Rungs(limits=work.settings.loop, models=self.models)
 
     def _check_limits(self, loop: Loop) -> None:
         settings = self.states.settings()
@@ -341,6 +395,16 @@ class TaskLoops:
         return self.words.say("loop-next", next=ready[0].id) if ready else self.words.say("loop-all-done")
 
 
+def _judged_base(loop: Loop, now: FileBaseline) -> FileBaseline:
+    """Return the files by which a new task is judged: those of the first that was left, else now."""
+    return next((one.base for one in loop.goals if one.id not in loop.held), now)
+
+
+def _asked_again(goal: Goal) -> Goal:
+    """Return the goal of a task that was judged as it is for its next report."""
+    return replace(goal, status=GoalStatus.ACTIVE, spent=GoalSpending(), lifetime=0)
+
+
 def _find_unbegun(journal: Journal, content: str, loop: Loop) -> str:
     """Return the id of a task that a crash kept from beginning after it was added, "" where there is none."""
     begun = {loop.task, *(one.task for one in loop.parked)}
@@ -374,6 +438,8 @@ def _ruling_events(ruling: Ruling, task: Task, report: Report | None) -> Iterato
             files=report.files,
             outside=report.outside,
             weakened=report.weakened,
+            standing=report.standing,
+            missing=report.missing,
             stuck=ruling.stuck,
             summary=report.summary,
         )

@@ -24,7 +24,7 @@ from sidecar.kernel.loop import Loop, LoopCheckpoint
 from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.platform.services import note_event
-from sidecar.systems.taskloop.policy.loop import restore_loop
+from sidecar.systems.taskloop.policy.loop import restore_loop, share_spending
 from sidecar.systems.taskloop.policy.transitions import LoopOrderError, Step, take_step
 from sidecar.systems.taskloop.ports import LoopServices
 
@@ -34,25 +34,34 @@ LOOP_KINDS: Final = tuple(kind for kind in map(event_kind, get_args(EventData)) 
 
 
 class LoopStates:
-    """The loop of each session, and what belongs to it. Between `of` and `save` nothing may await."""
+    """The loop of each session, and what belongs to it. Between `of` and `save` nothing may await.
 
-    def __init__(self, services: LoopServices) -> None:
-        self.services = services
+    `home`: the session of which these are parts. What they spend is spent there, and it is told what happens.
+    """
+
+    def __init__(self, services: LoopServices, home: Session | None = None) -> None:
+        self.services, self.home = services, home
         self._busy: set[SessionKey] = set()
 
     def of(self, key: SessionKey) -> Loop:
         """Return a session's loop, an idle one where none is saved. Raises OSError, BadInputError."""
-        return self.services.shared.loops.load(key) or Loop(key=key)
+        loop = self.services.shared.loops.load(key) or Loop(key=key)
+        return share_spending(loop, self._load_home()) if self.home else loop
 
     def save(self, session: Session, loop: Loop, *events: EventData) -> Loop:
         """Save a loop, and tell what happened. Raises OSError, also where another process saved it."""
-        before = self.of(session.key)
-        saved = self.services.shared.loops.save(loop)
+        before, shared, home = self.of(session.key), self.services.shared, self.home or session
+        if self.home:
+            shared.loops.save(share_spending(self._load_home(), loop))
+        saved = shared.loops.save(loop)
         self._drop_files(session.project, before, saved)
-        shared = self.services.shared
         for event in events:
-            note_event(shared.log, shared.clock, SYSTEM, event, session.key, session.project)
+            note_event(shared.log, shared.clock, SYSTEM, event, home.key, home.project)
         return saved
+
+    def _load_home(self) -> Loop:
+        assert self.home  # noqa: S101 - asked before
+        return self.services.shared.loops.load(self.home.key) or Loop(key=self.home.key)
 
     def forget(self, key: SessionKey, project: str) -> None:
         """Remove a session's loop, and the files that were kept for it. Raises OSError, BadInputError."""
@@ -103,8 +112,9 @@ class LoopStates:
 
 def _baselines(loop: Loop) -> dict[str, FileBaseline]:
     """Return the baselines that a loop and its checkpoints need, by their snapshots."""
-    at_checkpoints = (one.loop.base for one in loop.checkpoints if one.loop is not None)
-    return {base.snapshot: base for base in (loop.base, loop.accepted, *at_checkpoints) if base.snapshot}
+    loops = (loop, *(one.loop for one in loop.checkpoints if one.loop is not None))
+    bases = (base for one in loops for base in (one.base, one.began, *(goal.base for goal in one.goals)))
+    return {base.snapshot: base for base in bases if base.snapshot}
 
 
 # --- checkpoints --------------------------------------------------------------------------------------------

@@ -8,21 +8,22 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from sidecar.kernel.journal import Task
 from sidecar.kernel.loop import GateResult, GateVerdict, Loop
 from sidecar.kernel.text import clean_line
 from sidecar.rubric.texts import Texts
 from sidecar.systems.taskloop.policy.agents import TaskWork
 from sidecar.systems.taskloop.policy.loop import Action, Report, Ruling
+from sidecar.work.report import SHOWN, commit_subject
 
 TRIED_SHOWN: Final = 5
 NAMED: Final = 10
+ACCEPTED, UNFINISHED = "by its person's word", "not: it is not complete"
 TERSE: Final = 160
 """Characters of one failure in the list of what was tried."""
 GO_ON: Final = (Action.ITERATE, Action.ESCALATE, Action.COUNCIL)
 """Actions of which a section of their own says what to do; the reason of the others says it."""
 COUNTS: Final = ("critical", "high", "medium", "low", "warnings")
-UNCHANGED: Final = "loop-complete-unchanged"
-"""A completion by checks that would have passed before: it is not refused, as there may be nothing to do."""
 
 
 class LoopWords:
@@ -41,9 +42,8 @@ class LoopWords:
         """Word what was decided."""
         asked = report is None and ruling.action is not Action.FAIL  # the reason is the agent's own words
         why = "loop-asked" if asked else ruling.reason
-        if ruling.action is Action.COMPLETE and report is not None and not report.files:
-            why = UNCHANGED
-        return self.say(why, ruling, ruling.loop, **self._values(work, ruling.loop))
+        shown = {"why": report.why} if report else {}
+        return self.say(why, ruling, ruling.loop, **self._values(work, ruling.loop), **shown)
 
     def _values(self, work: TaskWork, loop: Loop) -> dict[str, object]:
         return {
@@ -69,7 +69,12 @@ class LoopWords:
 
     def findings(self, report: Report) -> str:
         """Word what a report says of files and checks; "" for nothing."""
-        return self.say("loop-findings", report, weakened=list_lines(report.weakened))
+        return self.say(
+            "loop-findings",
+            report,
+            missing=list_lines(report.missing[1:]),
+            weakened=list_lines(report.weakened),
+        )
 
     def gate(self, gate: GateResult) -> str:
         """Word what a gate found: its first errors and how many more there are."""
@@ -90,6 +95,7 @@ class LoopWords:
             self.say(
                 "loop-failure",
                 one,
+                by=f"{one.iteration}. ({one.model})" if one.model else f"{one.iteration}.",
                 summary=one.summary[:TERSE] or "-",
                 failed="; ".join((*one.gates_failed, *one.errors))[:TERSE] or "-",
             )
@@ -125,6 +131,20 @@ class LoopWords:
             why="; ".join(why),
         )
         return _join_parts(brief, self.tried(work.loop))
+
+    def commit(self, session: str, task: Task, gates: Iterable[GateResult]) -> str:
+        """Word the commit of a task: what was asked for, and what shows it by these gates."""
+        (title, _, about), accepted = task.content.partition("\n"), task.claim is not None and task.claim.done
+        return self.say(
+            "loop-commit",
+            task=task.id,
+            title=commit_subject(title),
+            about=about.strip(),
+            criteria=list_lines(task.acceptance_criteria),
+            checks=list_lines(map(self.gate, gates)),
+            shown=SHOWN[task.shown] if task.shown else ACCEPTED if accepted else UNFINISHED,
+            session=session,
+        )
 
     def scope(self, globs: tuple[str, ...]) -> str:
         """Word what may be changed."""

@@ -8,5 +8,8 @@ from sidecar.kernel.offer import Section, SystemOffer, Verb
 
 OFFER: Final = SystemOffer(
     tools=("tdd",),
-    verbs=(Verb("tdd", "tdd", "Let agents write a behaviour: test, code, structure.", Section.ALONE),),
+    verbs=(
+        Verb("tdd", "tdd", "Let agents write a behaviour: test, code, structure.", Section.ALONE),
+        Verb("skill", "tdd", "Let an agent do a review, or another skill.", Section.ALONE),
+    ),
 )

@@ -29,9 +29,9 @@ from sidecar.systems.tdd.workbench import (
     SkillRequest,
     SkillResult,
     SkillServices,
-    Tell,
     Workbench,
 )
+from sidecar.work.progress import Tell
 from sidecar.workers.ports import FINAL_FAILURES, WorkerError
 
 SYSTEM: Final = "tdd"

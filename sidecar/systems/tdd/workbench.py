@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -11,38 +11,26 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from sidecar.evidence.gates.approvals import InstructionRegistry
-from sidecar.evidence.ports import EvidenceServices
-from sidecar.evidence.tree.checkout import (
-    CheckedCopy,
-    NoCopyError,
-    ProjectCopies,
-    WorkCopy,
-    begin_checked_copy,
-)
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.platform.apply import ChangeApplier
-from sidecar.rubric.texts import Texts
 from sidecar.systems.tdd.policy.skills import Skill
+from sidecar.work.place import CheckedCopy, NoCopyError, ProjectCopies, WorkCopy, begin_checked_copy
+from sidecar.work.ports import HeadlessServices
+from sidecar.work.progress import Step, Tell
 from sidecar.workers.backend import route_model
-from sidecar.workers.ports import CountedWorkers, WorkerRun, Workers, WorkerTask
+from sidecar.workers.ports import CountedWorkers, WorkerRun, WorkerTask
 
 
 @dataclass(frozen=True, kw_only=True)
-class SkillServices:
-    """What skills use beside what all systems share. `texts`: rubric/tdd.md."""
+class SkillServices(HeadlessServices):
+    """What skills use. `texts`: rubric/tdd.md."""
 
     applier: ChangeApplier
     registry: InstructionRegistry[Skill]
-    shared: EvidenceServices
-    texts: Texts
-    workers: Workers
 
 
 OUTPUT_LENGTH: Final = 4_000
 """Characters of output in a result, from its end."""
-
-Tell = Callable[[str], None]
-"""Is told what is being done, in one line each time."""
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +56,8 @@ class SkillRequest(Struct, frozen=True, kw_only=True):
 class SkillResult(Struct, frozen=True, kw_only=True):
     """How a skill ended, with secrets masked.
 
-    `status`: "fail" where the discipline was broken in every attempt, "error" where it could not be tried.
+    `status`: "fail" where the discipline was broken in every attempt, "error" where it could not be tried;
+    "pass" without `verified` where there was nothing to do.
     `phase` is "" for a skill that is none. `verified`: our own run of the tests shows it. `runner_output` is
     the end of that run, at most 4,000 characters. `files` were changed in the project. `model_used` is a name
     or "self". `cents` is None where a price is unknown. `answer` has the fields of a skill's answer; a phase
@@ -110,13 +99,18 @@ class Workbench:
         self.services = services
         self.skill = skill
         self.request = request
-        self.tell = tell
         self.phase = phase
         self.attempts = 0
         self.mask = services.shared.secrets.masker(request.environment)
         self._copies = ProjectCopies(services.shared.workspace, request.project, request.environment)
         self._workers = CountedWorkers(services.workers)
         self._model = ""
+        self._tell = tell
+
+    def tell(self, text: str, *, gate: str = "", outcome: str = "") -> None:
+        """Tell what is being done."""
+        kind, attempt = self.phase or self.skill.name, self.attempts
+        self._tell(Step(kind=kind, text=text, attempt=attempt, gate=gate, outcome=outcome))
 
     @asynccontextmanager
     async def copy(self) -> AsyncIterator[CheckedCopy]:
@@ -130,10 +124,10 @@ class Workbench:
             raise self.ended("no-copy", why=str(error)) from None
 
     async def work(self, copy: WorkCopy, values: Mapping[str, str]) -> WorkerRun[Struct]:
-        """Let the next worker work in the copy. Raises WorkerError."""
+        """Let the next worker work in the copy, where the paths among the values are. Raises WorkerError."""
         self.attempts += 1
         number = f"{self.attempts}/{self.skill.attempts}"
-        self.tell(f"{self.phase or self.skill.name}: an agent works in a copy of the project ({number})")
+        self.tell(f"an agent works in a copy of the project ({number})")
         settings, _ = self.services.shared.configuration.load()
         task = WorkerTask(
             prompt=self.skill.prompt(values),
@@ -160,13 +154,12 @@ class Workbench:
         output: str = "",
         **found: Any,  # noqa: ANN401 - other fields of the result
     ) -> SkillResult:
-        """Build the result, with what the workers took. A phase passes by our own run of the tests alone."""
+        """Build the result, with what the workers took."""
         return SkillResult(
             status=status,
             phase=self.phase,
             skill=self.skill.name,
             runner_output=self.mask(output.strip()[-OUTPUT_LENGTH:]),
-            verified=bool(self.phase) and status == "pass",
             model_used=self._model,
             message=self.mask(message),
             attempts=self.attempts,

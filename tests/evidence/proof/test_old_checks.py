@@ -11,7 +11,9 @@ import pytest
 
 from sidecar.evidence.ports import CopyVersion
 from sidecar.evidence.proof.policy import rate_comparison
+from sidecar.kernel.effects import Wanted
 from sidecar.kernel.evidence import CheckChange, FileBaseline
+from sidecar.kernel.gate import Outcome
 from support.checked_projects import Project, check
 from support.git_projects import everything
 from support.loops import run
@@ -94,10 +96,46 @@ def test_honest_work_is_cleared_whatever_became_of_the_tests(begun: Begun) -> No
     assert project.found() == []
 
 
+@pytest.mark.parametrize("command", ["python -m pytest -q test_new.py", "python -m unittest -q test_new"])
+def test_a_typed_check_whose_file_comes_with_the_work_accuses_nobody(command: str, begun: Begun) -> None:
+    project = begun({"calc.py": RIGHT, "test_calc.py": TEST})
+    test = "import unittest\n\n\nclass New(unittest.TestCase):\n    def test_new(self):\n        import new\n"
+    project.write({"new.py": "", "test_new.py": test})
+    (comparison,) = project.compare(check(command))
+    assert rate_comparison(comparison) == ()
+
+
 def test_a_new_name_in_code_and_tests_is_a_changed_expectation(begun: Begun) -> None:
     project = begun({"calc.py": RIGHT, "test_calc.py": TEST})
     project.write({"calc.py": RIGHT.replace("minus", "less"), "test_calc.py": TEST.replace("minus", "less")})
     assert project.found() == [CheckChange.EXPECTATION_CHANGED]
+
+
+PLUS = "def plus(a, b):\n    return a + b\n"
+ADDED = "import calc\n\n\ndef test_plus():\n    assert calc.plus(3, 2) == 5\n"
+
+
+@pytest.mark.parametrize(
+    ("added", "noticed"),
+    [
+        (ADDED, ("test_plus.py::test_plus",)),
+        (
+            ADDED.replace("import calc", "from calc import plus").replace("calc.plus", "plus"),
+            ("test_plus.py",),
+        ),
+        (ADDED.replace("calc.plus(3, 2)", "3 + 2"), ()),
+        (ADDED.replace("def test", "@__import__('pytest').mark.skip\ndef test"), ()),
+    ],
+    ids=["fails", "cannot be loaded", "passes, too", "is skipped"],
+)
+def test_beside_an_old_failure_a_new_test_counts_that_fails_on_the_old_code(
+    begun: Begun, added: str, noticed: tuple[str, ...]
+) -> None:
+    project = begun({"calc.py": WRONG, "test_calc.py": TEST})
+    project.write({"calc.py": f"{WRONG}\n\n{PLUS}", "test_plus.py": added})
+    (comparison,) = project.compare(wanted=Wanted.PROOF, ended=Outcome.FAILED)
+    assert comparison.now.noticed == noticed
+    assert comparison.fresh is None, "as a whole it fails with and without the work"
 
 
 def test_where_no_check_file_changed_nothing_is_compared(begun: Begun) -> None:

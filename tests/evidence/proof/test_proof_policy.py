@@ -22,6 +22,7 @@ PASSED = GateRun(gate=GATE, outcome=Outcome.PASSED, tree="t", executed=3)
 NAME = "tests/test_a.py::test_minus"
 FAILED = replace(PASSED, outcome=Outcome.FAILED, failing=(NAME,), failures=(f"{NAME}: assert 3 == 1",))
 OTHERWISE = replace(FAILED, failures=(f"{NAME}: assert 2 == 1",))
+TWO_FAIL = replace(FAILED, failing=(NAME, "tests/test_a.py::test_plus"))
 NAMELESS = replace(PASSED, outcome=Outcome.FAILED, failures=("make: *** Error 1",), executed=None)
 EMPTY = replace(
     PASSED,
@@ -38,10 +39,15 @@ PRINTED = replace(
 GRAVE, SHOWN = FindingSeverity.GRAVE, FindingSeverity.SHOWN
 
 
-def seen(old: GateRun | None, base: GateRun | None = None, copy: GateRun | None = PASSED) -> CheckComparison:
+def seen(
+    old: GateRun | None,
+    base: GateRun | None = None,
+    copy: GateRun | None = PASSED,
+    now: GateRun = PASSED,
+) -> CheckComparison:
     files = ("conftest.py", "tests/test_a.py")
     return CheckComparison(
-        now=PASSED, files=files, old=old, base=base, copy=copy, unseen="" if old else "no git"
+        now=now, files=files, old=old, base=base, copy=copy, unseen="" if old else "no git"
     )
 
 
@@ -68,6 +74,8 @@ def seen(old: GateRun | None, base: GateRun | None = None, copy: GateRun | None 
         (seen(FAILED), [(CheckChange.NOT_COMPARED, SHOWN)]),
         (seen(FAILED, FAILED, None), [(CheckChange.NOT_COMPARED, SHOWN)]),
         (seen(FAILED, FAILED, FAILED), [(CheckChange.NOT_COMPARED, SHOWN)]),
+        (seen(FAILED, FAILED, FAILED, FAILED), []),  # a failure that was there, and is
+        (seen(TWO_FAIL, FAILED, FAILED, FAILED), [(CheckChange.EXPECTATION_CHANGED, SHOWN)]),
         (seen(None), [(CheckChange.NOT_COMPARED, SHOWN)]),
     ],
 )
@@ -75,6 +83,25 @@ def test_every_outcome_has_its_rating(
     comparison: CheckComparison, rated: list[tuple[CheckChange, FindingSeverity]]
 ) -> None:
     assert [(one.change, one.weight) for one in rate_comparison(comparison)] == rated
+
+
+@pytest.mark.parametrize(
+    ("command", "absent", "rated"),
+    [
+        ("python -m pytest -q ./tests/test_a.py::test_minus", ["tests/test_a.py"], 0),
+        ("python -m unittest -q tests.test_a", ["tests/test_a.py"], 0),
+        ("bash -c 'python tests/test_a.py'", ["tests/test_a.py"], 0),
+        ("python -m unittest -q tests.test_a", [], 1),
+        ("pytest -q", ["conftest.py", "tests/test_a.py"], 1),
+    ],
+)
+def test_a_check_whose_own_file_came_with_the_work_has_no_older_one(
+    command: str, absent: list[str], rated: int
+) -> None:
+    now = replace(PASSED, gate=replace(GATE, command=command))
+    for failed in (FAILED, NAMELESS, NOT_RUN):
+        comparison = replace(seen(failed, failed, now=now), absent=tuple(absent))
+        assert len(rate_comparison(comparison)) == rated
 
 
 def test_with_another_version_of_a_dependency_an_old_failure_is_weighed() -> None:

@@ -122,6 +122,9 @@ def test_the_proof_is_a_line_for_each_check_with_its_strongest_words() -> None:
         "`pytest -q` failed before, and passes by the change of the product (5 tests)",
     )
     assert weighed([GREEN]).proof == ()
+    part = replace(RED, noticed=("test_b",))
+    assert weighed([part]).proof == ("`pytest -q`: test_b would have failed without the work",)
+    assert weighed([replace(part, moved=True)]).proof == ()
 
 
 def weighed(

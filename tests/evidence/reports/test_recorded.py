@@ -11,8 +11,9 @@ from typing import Final
 import pytest
 
 from sidecar.evidence.reports import diagnostics, runners, text
-from sidecar.evidence.reports.measures import Severities, count_severities
+from sidecar.evidence.reports.measures import count_severities
 from sidecar.evidence.reports.report import GateOutput, RunReport
+from sidecar.kernel.loop import Severities
 from support.table import over_table
 
 RECORDED: Final = Path(__file__).parents[1] / "recorded"

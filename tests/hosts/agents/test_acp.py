@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from sidecar.hosts.acp.agent import AcpAgent
 from sidecar.hosts.acp.link import PermissionLevel
 from sidecar.hosts.ports import AgentResult
+from sidecar.kernel.settings import ModelPrice
 from support.acp_agent import DONE, GREETING, SESSION, asks, reply, says, update
 from support.acp_runs import ACCESS, ONCE, WORKS, Driven, prompted
 from support.table import often
@@ -83,6 +85,18 @@ async def test_tool_calls_are_heard_in_a_line_and_are_not_what_was_said(tmp_path
     ("cost", "usage", "spent"),
     [
         ({"amount": 0.02, "currency": "USD"}, {"totalTokens": 7}, (7, 2.0)),
+        (
+            None,
+            {
+                "totalTokens": 9_000,
+                "inputTokens": 5,
+                "outputTokens": 3,
+                "thoughtTokens": 2,
+                "cachedReadTokens": 8_989,
+                "cachedWriteTokens": 1,
+            },
+            (11, None),
+        ),
         ({"amount": 0.02, "currency": "EUR"}, {"totalTokens": -7}, (0, None)),
         ("much", "much", (0, None)),
     ],
@@ -93,6 +107,24 @@ async def test_what_a_session_spent_is_read_where_the_agent_tells_it(
     steps = [update("usage_update", used=5, size=9, cost=cost), reply(stopReason="end_turn", usage=usage)]
     rest = await Driven(tmp_path, prompted(*steps)).run()
     assert (rest.tokens, rest.cents, rest.trouble) == (*spent, "")
+
+
+async def test_opencode_is_asked_what_the_whole_session_took_and_the_users_price_counts(
+    tmp_path: Path,
+) -> None:
+    steps = [reply(stopReason="end_turn", usage={"inputTokens": 5, "outputTokens": 3})]
+    driven = Driven(tmp_path, prompted(*steps))
+    program, kept = (
+        tmp_path / "opencode",
+        '[{"input":6000,"cached":9,"output":600,"cents":0,"model":"p/mini"}]',
+    )
+    script = f"""[ "$1" = db ] && case "$4" in *"'{SESSION}'"*) echo '{kept}'; exit;; esac\nexec "$@"\n"""
+    program.write_text(f"#!/bin/sh\n{script}")
+    program.chmod(0o755)
+    for prices, cents in (({}, None), ({"p/m": ModelPrice(input=1000.0, output=0.0, cached=0.0)}, 6.0)):
+        driven.runner = AcpAgent([str(program), *driven.agent.command], prices=prices)
+        rest = await driven.run()
+        assert (rest.tokens, rest.cents) == (6600, cents)
 
 
 async def test_what_a_newer_agent_tells_besides_is_no_trouble(tmp_path: Path) -> None:

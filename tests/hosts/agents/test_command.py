@@ -15,6 +15,7 @@ import pytest
 
 from sidecar.hosts.command import COMMAND_SAID_LIMIT, CommandAgent, ask_for_reports
 from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
+from sidecar.kernel.settings import ModelPrice
 from support.table import often
 
 pytestmark = pytest.mark.process
@@ -347,3 +348,12 @@ async def test_what_an_agent_does_says_and_spends_is_read_from_its_output_whatev
     agent = desk.agent(f"for char in {printed!r}: print(char, end='', flush=True)")
     rest = await desk.run(agent)
     assert (rest.said, "".join(desk.heard), (rest.tokens, rest.cents)) == (said, heard, spent)
+
+
+async def test_tokens_without_cents_cost_what_the_settings_say_of_the_commands_model(desk: Desk) -> None:
+    program = desk.folder / "agent"
+    desk.agent(f"print({OPENCODE_SAYS.replace('0.02', '0')!r})")
+    prices = {"p/mini": ModelPrice(input=1e6, output=2e6)}
+    for words, cents in ((("-m", "p/mini"), 8.0), (("--model=p/mini",), 8.0), (("--model", "q/mini"), None)):
+        rest = await desk.run(CommandAgent((str(program), *words), desk.config, prices=prices))
+        assert (rest.tokens, rest.cents) == (5, cents)

@@ -153,6 +153,48 @@ async def test_a_stop_that_is_taken_away_is_given_up(bench: Bench) -> None:
     assert (bench.names, bench.told) == ([], [])
 
 
+async def test_a_stop_that_is_read_after_a_newer_one_of_its_session_is_superseded(bench: Bench) -> None:
+    bench.held.clear()
+    bench.drop("newest")
+    await bench.inbox.look()
+    await happens(bench.begun)
+    for name, session in (("older", "s1"), ("others", "s2")):
+        os.utime(bench.drop(name, session=session), (bench.clock.now() - 1,) * 2)
+    bench.held.set()
+    await bench.look()
+    decided = {one.name: one.reason for one in bench.told}
+    assert decided["older.stop.json"] == "superseded"
+    assert [stop.marker.session for stop in bench.asked] == ["s1", "s2"]
+
+
+async def test_of_stops_in_short_order_one_at_a_time_is_asked_about_and_the_newest_is_judged(
+    bench: Bench,
+) -> None:
+    """Requests that are on their way together reach the sidecar in any order."""
+    asking, most = 0, 0
+
+    async def ask(stop: StopFound) -> bytes:
+        nonlocal asking, most
+        asking, most = asking + 1, max(most, asking + 1)
+        try:
+            return await bench.ask(stop)
+        finally:
+            asking -= 1
+
+    bench.inbox = MarkerInbox(MarkerFolder(bench.path), ask, bench.clock, bench.hear)
+    bench.held.clear()
+    for number, name in enumerate("dcba"):
+        os.utime(bench.drop(name, last_message=name), (bench.clock.now() - 9 + number,) * 2)
+        bench.begun.clear()
+        await bench.inbox.look()
+        await happens(bench.begun)
+    bench.held.set()
+    await bench.look()
+    decided = {one.name[0]: one.reason for one in bench.told}
+    assert most == 1
+    assert decided == {**dict.fromkeys("dcb", "superseded"), "a": REST.note}
+
+
 # --- refusals ---
 
 
@@ -251,13 +293,20 @@ async def test_a_stop_that_could_not_be_judged_is_tried_again_after_a_while(
     assert any(record.levelno >= logging.WARNING for record in caplog.records)
 
 
-async def test_the_end_of_the_sidecar_leaves_a_stop_where_it_lies(bench: Bench) -> None:
+@pytest.mark.parametrize(("limit_s", "left"), [(LIMIT_S, "a.decision.json"), (0.0, "a.stop.json")])
+async def test_the_end_of_the_sidecar_decides_what_is_answered_and_leaves_other_stops_where_they_lie(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, limit_s: float, left: str
+) -> None:
+    monkeypatch.setattr("sidecar.hosts.marker_inbox.ANSWER_S", limit_s)
     bench.held.clear()
     bench.drop()
     await bench.inbox.look()
     await happens(bench.begun)
-    await bench.inbox.close()
-    assert (bench.names, bench.told) == (["a.stop.json"], [])
+    closing = asyncio.create_task(bench.inbox.close())
+    if limit_s:
+        asyncio.get_running_loop().call_soon(bench.held.set)
+    await closing
+    assert bench.names == [left]
 
 
 # --- watching ---

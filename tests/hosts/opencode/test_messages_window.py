@@ -28,29 +28,29 @@ def newest(limit: int, listed: tuple[Fields, ...] = LISTED) -> bytes:
 
 @over_table("limit", range(1, 9))
 def test_the_turns_own_prompt_and_an_answer_before_it_have_to_be_there(limit: int) -> None:
-    assert messages.covers_last_turn(newest(limit), limit) == (limit >= 5)
+    assert bool(messages.read_whole_turn(newest(limit), limit=limit)) == (limit >= 5)
 
 
 def test_a_whole_history_is_enough_however_it_begins() -> None:
-    assert messages.covers_last_turn(newest(4), 5)
-    assert messages.covers_last_turn(b"[]", 1)
+    assert messages.read_whole_turn(newest(4), limit=5)
+    assert messages.read_whole_turn(b"[]", limit=1)
 
 
 def test_a_message_that_joined_the_turn_does_not_open_it() -> None:
     window = newest(2)
     assert messages.read_last_turn(window).prompts == ("faster",)
-    assert not messages.covers_last_turn(window, 2)
+    assert not messages.read_whole_turn(window, limit=2)
 
 
 def test_what_is_damaged_counts_as_a_message() -> None:
     listed = (user("u0", text("go")), answer("a0", finish="tool-calls"), {"info": None}, answer("a"))
-    assert not messages.covers_last_turn(newest(3, listed), 3)
-    assert not messages.covers_last_turn(json.dumps([7] * 3).encode(), 3)
+    assert not messages.read_whole_turn(newest(3, listed), limit=3)
+    assert not messages.read_whole_turn(json.dumps([7] * 3).encode(), limit=3)
 
 
 @pytest.mark.parametrize("raw", [b"", b"null", b"{}", b"[", b"\xff", b"[" * 100_000])
 def test_more_of_what_is_no_list_is_not_asked_for(raw: bytes) -> None:
-    assert messages.covers_last_turn(raw, 64)
+    assert messages.read_whole_turn(raw, limit=64)
 
 
 @st.composite
@@ -77,8 +77,8 @@ def histories(draw: st.DrawFn) -> list[Fields]:
 @given(histories(), st.integers(1, 12))
 def test_a_turn_that_is_covered_reads_as_in_the_whole_history(listed: list[Fields], limit: int) -> None:
     window, whole = json.dumps(listed[-limit:]).encode(), json.dumps(listed).encode()
-    covered = messages.covers_last_turn(window, limit)
-    event(f"covered: {covered}, cut: {len(listed) > limit}")
+    covered = messages.read_whole_turn(window, limit=limit)
+    event(f"covered: {covered is not None}, cut: {len(listed) > limit}")
 
     if covered:
-        assert messages.read_last_turn(window) == messages.read_last_turn(whole)
+        assert covered == messages.read_last_turn(whole)

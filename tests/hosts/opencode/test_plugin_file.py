@@ -16,7 +16,6 @@ from sidecar.hosts.opencode.plugin_file import (
     FILE_LIMIT,
     InstallationInfo,
     bake_plugin_file,
-    bake_plugin_from_root,
     identify_plugin_file,
 )
 from sidecar.platform.installation import HostError, plugin_root
@@ -51,7 +50,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_commands_and_judge_are_in_the_file_and_the_rest_of_it_is_as_it_was(root: Path) -> None:
-    text = bake_plugin_from_root(root, OFFERS)
+    text = bake_plugin_file(root, OFFERS)
     setup = setup_of(text)
     assert setup["version"] == "1.2.3"
     commands = {"supervisor:goal": {"description": "Set: a goal", "template": "Do $ARGUMENTS."}}
@@ -71,7 +70,7 @@ def test_commands_and_judge_are_in_the_file_and_the_rest_of_it_is_as_it_was(root
 
 
 def test_both_servers_are_offered(root: Path) -> None:
-    both = setup_of(bake_plugin_from_root(root, InstallationInfo("/r", "1")))
+    both = setup_of(bake_plugin_file(root, InstallationInfo("/r", "1")))
     own = {"PYTHONPATH": "", "PYTHONSAFEPATH": "1"}
     here = {**own, "CLAUDE_PROJECT_DIR": ""}
     assert both["config"]["mcp"] == {
@@ -83,12 +82,12 @@ def test_both_servers_are_offered(root: Path) -> None:
 def test_the_servers_that_would_switch_on_all_of_the_hosts_own_stay_out_of_its_configuration(
     root: Path,
 ) -> None:
-    assert "lsp" not in setup_of(bake_plugin_from_root(root, OFFERS))["config"]
+    assert "lsp" not in setup_of(bake_plugin_file(root, OFFERS))["config"]
 
 
 def test_the_real_files_make_every_command_and_a_judge_without_tools() -> None:
     root = plugin_root()
-    setup = setup_of(bake_plugin_from_root(root, OFFERS))["config"]
+    setup = setup_of(bake_plugin_file(root, OFFERS))["config"]
     names = {f"supervisor:{path.stem}" for path in (root / "commands").glob("*.md")}
     assert {"supervisor:goal", "supervisor:retry"} <= names == set(setup["command"])
     for command in setup["command"].values():
@@ -121,15 +120,13 @@ def test_an_installation_that_is_not_whole_bakes_nothing_and_says_what_to_do(
     else:
         (root / name).write_text(text, encoding="utf-8")
     with pytest.raises(HostError, match=why) as caught:
-        bake_plugin_from_root(root, OFFERS)
+        bake_plugin_file(root, OFFERS)
     assert caught.value.moves
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=60))
 def test_whatever_a_command_says_is_data_in_the_file(body: str) -> None:
-    root = plugin_root()
-    source = f"{SOURCE}// {json.dumps(body)}\n"
-    text = bake_plugin_file(source, root, InstallationInfo(body, "1"))
+    text = bake_plugin_file(plugin_root(), InstallationInfo(body, "1"))
     assert setup_of(text)["config"]["mcp"]["supervisor"]["command"] == [body, "mcp"]
 
 
@@ -138,7 +135,7 @@ def test_whatever_a_command_says_is_data_in_the_file(body: str) -> None:
 
 def test_our_file_says_its_version_and_a_changed_one_that_it_was_changed(root: Path, tmp_path: Path) -> None:
     path = tmp_path / "supervisor.js"
-    text = bake_plugin_from_root(root, OFFERS)
+    text = bake_plugin_file(root, OFFERS)
     path.write_text(text, encoding="utf-8")
     found = identify_plugin_file(path)
     assert found is not None

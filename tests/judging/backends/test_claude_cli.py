@@ -171,7 +171,7 @@ class TestFailures:
                 ),
                 (
                     {"result": "Not logged in \u00b7 Please run /login"},
-                    "Claude Code is not logged in: run `claude`",
+                    "the model did not answer: Not logged in \u00b7 Please run /login",
                 ),
                 (
                     {"subtype": "error_max_structured_output_retries"},

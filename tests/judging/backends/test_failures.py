@@ -262,7 +262,7 @@ class TestConnections:
     ) -> None:
         service.replies(reply)
         where = service.model.url.removeprefix("http://")
-        assert reason(await service.ask()).startswith(f"the model service at {where} cannot be reached: ")
+        assert reason(await service.ask()).startswith(f"the service at {where} cannot be reached: ")
         assert len(service.model.requests) == 3
 
     async def test_a_service_that_is_not_there_is_told(self, service: ServiceWorld) -> None:

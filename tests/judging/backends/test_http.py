@@ -131,7 +131,7 @@ class TestProxies:
     async def test_the_sessions_proxy_gets_no_more_than_the_name(self, name: str) -> None:
         async with Proxy() as proxy:
             said = await ask_elsewhere(**{name: proxy.url})
-        assert said.startswith("the model service at model.invalid cannot be reached: 403")
+        assert said.startswith("the service at model.invalid cannot be reached: 403")
         assert proxy.asked.startswith(b"CONNECT model.invalid:443 HTTP/1.1\r\n")
         assert KEY.encode() not in proxy.asked
 

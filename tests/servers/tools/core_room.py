@@ -137,7 +137,9 @@ class CoreRoom:
 
     async def tell(self, event: AnyHostEvent) -> HostAnswer:
         async with asyncio.timeout(LIMIT):
-            return await self.supervisor.tell(event)
+            answer = await self.supervisor.tell(event)
+            await asyncio.sleep(0)  # noqa: TID251 - what is done once it is answered
+            return answer
 
     async def meet(self) -> None:
         await self.tell(prompt(project=str(self.project), environment=SESSION))

@@ -102,8 +102,8 @@ def test_what_is_no_answer_does_not_fit(desk: Desk, phase: GovernedPhase, wrong:
 
 
 ASKED: Final = {
-    "yes": (True, "Your user answered yes; the work is analyzed now."),
-    "no": (False, "Your user answered no; the work is stopped now."),
+    "yes": ((True, ""), "Your user answered yes; the work is analyzed now."),
+    "no": ((False, "too vague"), "Your user answered no; the work is stopped now."),
     "nobody": (None, "in a shell: supervisor governance answer gov-"),
 }
 
@@ -116,7 +116,7 @@ async def test_a_person_is_asked_through_the_host_and_the_data_tells_the_answer(
     said, told = ASKED[case]
     asked: list[str] = []
 
-    async def person(question: str) -> bool | None:
+    async def person(question: str) -> tuple[bool, str] | None:
         asked.append(question)
         return said
 

@@ -17,8 +17,8 @@ from sidecar.kernel.effects import Rest, RestReason
 from sidecar.kernel.governance import AnalyzeInput, GovernedPhase, ImplementInput, ReviewInput
 from sidecar.kernel.settings import Mode
 from sidecar.platform.worktrees import find_worktrees
-from sidecar.systems.governance.conductor import Assignment, conduct
 from sidecar.systems.governance.ports import PhaseCaller
+from sidecar.systems.governance.service import conduct
 from support.cases import KEY
 from support.git_projects import commit_all, git
 from support.governed import ANALYSIS, APPROVED, PASSED, PLAN, TASK, governance_over, implemented
@@ -74,7 +74,8 @@ async def phases(room: Counted) -> int:
     await conduct(
         governance_over(room.services, room.folder / "state", workers),
         PhaseCaller(project=str(room.project), environment=SESSION, session=KEY),
-        Assignment(given=given, mode=Mode.FAST),
+        given,
+        mode=Mode.FAST,
         tell=lambda _: None,
         show=lambda _: None,
         ask=lambda _: None,
@@ -90,17 +91,17 @@ async def jobs(room: Counted) -> int:
     environment = {**SESSION, "HOME": str(room.folder)}
     trees = await find_worktrees(str(room.project), environment, KEY.id, room.folder / "trees", furnish)
 
-    async def accept(place: Path, _back: object) -> str:
+    async def accept(place: Path, *_: object) -> str:
         session, mapped = room.services.store.load(KEY), map_environment(dict(SESSION), room.project, place)
         assert session
-        runs = await room.supervisor.checks.run_elsewhere(session, str(place), mapped, ())
-        return "" if [run.outcome for run in runs] == ["passed"] else "no"
+        found = await room.supervisor.checks.run_elsewhere(session, str(place), mapped, ())
+        return "" if [run.passed for run in found.runs] == [True] else "no"
 
     for number in (1, 2):
         place = await trees.open(f"T{number}-1")
         (place / "doubling.py").write_text(f"{BETTER}# {number}\n")
         await trees.close(f"T{number}-1", "part")
-        assert await trees.merge(f"T{number}-1", "part", accept) == ""
+        assert (await trees.merge(f"T{number}-1", "part", accept)).why == ""
     return 2
 
 

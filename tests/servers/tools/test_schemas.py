@@ -8,7 +8,8 @@ from typing import Annotated
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from msgspec import Meta, Struct
 
-from sidecar.servers.tools.tool import make_input_schema, make_output_schema
+from sidecar.kernel.decoding import UNLISTED
+from sidecar.servers.tools.tool import list_schema, make_input_schema, make_output_schema
 
 
 class Colour(StrEnum):
@@ -35,6 +36,17 @@ class Nothing(Struct, frozen=True):
     pass
 
 
+class Belief(Struct, frozen=True, kw_only=True):
+    end: Annotated[Point | None, UNLISTED] = None
+    count: Annotated[int, Meta(ge=0, le=10**9)] = 1
+
+
+class Beliefs(Struct, frozen=True, kw_only=True):
+    name: str
+    belief: Belief = Belief()
+    other: Annotated[tuple[Colour, ...], UNLISTED] = ()
+
+
 POINT = {
     "type": "object",
     "properties": {
@@ -57,6 +69,19 @@ def test_what_is_taken_stands_in_place_and_without_what_a_model_needs_not() -> N
         },
         "required": ["points"],
     }
+
+
+def test_a_list_shows_neither_what_is_unlisted_nor_what_an_earlier_tool_said() -> None:
+    taken = make_input_schema(Beliefs)
+    assert taken["properties"]["belief"]["properties"]["end"] == POINT | {"unlisted": True}
+    name = taken["properties"]["name"] = {"type": "string", "description": "whose"}
+    told: set[str] = set()
+    count = {"type": "integer", "default": 1}
+    assert list_schema(taken, told)["properties"] == {
+        "name": name,
+        "belief": {"type": "object", "properties": {"count": count}},
+    }
+    assert list_schema(taken, told)["properties"]["name"] == {"type": "string"}
 
 
 def test_nothing_is_an_object_without_properties() -> None:

@@ -57,6 +57,7 @@ async def test_a_command_that_nobody_approved_does_not_run_and_a_given_one_does(
 
     assert isinstance(refused.data, SkillResult)
     assert (refused.data.status, "supervisor trust" in refused.text) == ("error", True)
+    assert (refused.failed, given.failed) == (True, False)
     assert isinstance(given.data, SkillResult)
     assert given.data.verified
 

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from sidecar.evidence.tree.checkout import WorkCopy
 from sidecar.kernel.decoding import strict_schema
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.governance import GovernedPhase, WrittenAnswer
 from sidecar.platform.apply import ChangeApplier
 from sidecar.systems.governance.workbench import write_answer
+from sidecar.work.place import WorkCopy
 from support.governed import ANALYSIS, ANSWERS, APPROVED, PASSED, PLAN, implemented
 from support.tdd_projects import contents, lay_out
 

@@ -136,7 +136,7 @@ def test_without_its_head_nobody_can_tell_what_was_cut_off_until_the_next_entry(
     desk.write("gov-1", "gov-1")
     head = desk.state / "governance" / "head.json"
     head.unlink() if damage is None else head.write_bytes(damage)
-    assert desk.faults == ["2 added"]
+    assert desk.faults == ["2 missing"]
     desk.write("gov-1")
     assert (desk.numbers, desk.faults) == ([1, 2, 3], [])
     assert len(list(head.parent.glob("*.why"))) == (damage is not None)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.evidence.tree.checkout import WorkCopy
 from sidecar.kernel.evidence import FileChange
 from sidecar.systems.governance.locks import KeptChanges
 from sidecar.systems.governance.policy.work import TroubleError
+from sidecar.work.place import WorkCopy
 from support.tdd_projects import contents, lay_out
 
 pytestmark = [pytest.mark.process, pytest.mark.proves("governed phases")]
@@ -41,12 +41,10 @@ class Bench:
         for path in ("gone.py", "tool/run"):
             if (place / path).exists():
                 (place / path).chmod(0o755)
-        return WorkCopy(project=str(place), environment=dict(os.environ))
+        return WorkCopy(project=str(place), environment=dict(os.environ), origin=str(self.folder / "project"))
 
     async def keep(self) -> str:
-        kept = await self.changes.keep(
-            "gov-1", str(self.folder / "project"), self.copy("made", AFTER), CHANGE, ""
-        )
+        kept = await self.changes.keep("gov-1", self.copy("made", AFTER), CHANGE, "")
         assert kept.files == kept.new
         assert sorted(kept.files) == sorted({*BEFORE, *AFTER})
         assert "\n-three\n+3\n" in kept.diff
@@ -97,5 +95,5 @@ async def test_what_does_not_fit_is_named(bench: Bench, moved: dict[str, str | N
 )
 async def test_what_cannot_be_delivered_is_not_kept(bench: Bench, change: FileChange, why: str) -> None:
     with pytest.raises(TroubleError) as trouble:
-        await bench.changes.keep("gov-1", "/p", bench.copy("made", {}), [change], "")
+        await bench.changes.keep("gov-1", bench.copy("made", {}), [change], "")
     assert trouble.value.values == {"files": why}

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ import msgspec
 import pytest
 from msgspec import Struct
 
-from sidecar.evidence.ports import EvidenceServices
+from sidecar.cli.govern import write_report
 from sidecar.kernel import governance as forms
 from sidecar.kernel.errors import BadInputError, ToolRuleError
 from sidecar.kernel.governance import (
@@ -29,117 +27,22 @@ from sidecar.kernel.governance import (
 )
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import Mode
-from sidecar.platform.event_log import EventLogFile
-from sidecar.platform.ports import SystemClock
-from sidecar.platform.steering import UNHELD
-from sidecar.systems.governance.conductor import Assignment, conduct
-from sidecar.systems.governance.locks import RELEASED
 from sidecar.systems.governance.policy.table import Stage
-from sidecar.systems.governance.policy.work import Question, Work
 from sidecar.systems.governance.ports import PhaseCaller
-from sidecar.systems.governance.service import NEW, Governance, PhaseOutcome, PhaseRequest
-from sidecar.wiring.headless import build_governance, build_locks
-from sidecar.wiring.platform import build_evidence, build_platform
+from sidecar.systems.governance.service import Governance, PhaseOutcome, PhaseRequest
 from sidecar.workers.ports import WorkerError, WorkerFailure
-from support.governed import ANALYSIS, APPROVED, MADE, NO_NFRS, PASSED, PLAN, REJECTED, TASK, implemented
-from support.scripted_workers import ScriptedWorkers, Step
+from support.governed import ANALYSIS, APPROVED, MADE, NO_NFRS, PASSED, PLAN, REJECTED, TASK
+from support.governed_room import BROKEN, GOOD, Room, answers, implements
+from support.scripted_workers import Step
 from support.tdd_projects import PYTHON, SUB, SUB_TEST, contents, lay_out
 
 pytestmark = [pytest.mark.process, pytest.mark.proves("governed phases")]
 
 DONE = PYTHON | {"calc.py": SUB, "tests/test_sub.py": SUB_TEST}
-BROKEN = {"calc.py": "def add(a, b):\n    return a - b\n\n\ndef sub(a, b):\n    return a - b\n"}
-
-
-def answers(**answer: Any) -> Step:
-    return lambda _: answer
-
-
-def implements(files: dict[str, str], listed: tuple[str, ...] | None = None) -> Step:
-    """Write files, and list them (or others) as done for task 1."""
-
-    def step(folder: Path) -> dict[str, Any]:
-        lay_out(folder, files)
-        return implemented(*(files if listed is None else listed))
-
-    return step
 
 
 def gives_up(_: Path) -> dict[str, Any]:
     raise WorkerError(WorkerFailure.EXITED, "the agent ended with 1")
-
-
-GOOD = (answers(**ANALYSIS), answers(**PLAN), implements(MADE), answers(**APPROVED), answers(**PASSED))
-
-
-class Room:
-    """A project under governance, by workers that do what a test wrote."""
-
-    def __init__(self, folder: Path) -> None:
-        self.project, self.state, self.config = folder / "project", folder / "state", folder / "config"
-        self.state.mkdir()
-        lay_out(self.project, PYTHON)
-        self.workers = ScriptedWorkers(())
-        self.outcomes: list[PhaseOutcome] = []
-        self.asked: list[Question] = []
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self.environment = {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-        self.caller = PhaseCaller(project=str(self.project), environment=self.environment)
-
-    def governance(self, *steps: Step) -> Governance:
-        self.workers = ScriptedWorkers(steps)
-        return build_governance(self.state, self.shared(), self.workers)
-
-    def shared(self) -> EvidenceServices:
-        return build_evidence(self.state, build_platform(self.state), UNHELD)
-
-    async def approve(self) -> None:
-        """The user approves the project's checks."""
-        catalog = self.shared().catalog
-        found = await catalog.list(str(self.project), self.environment)
-        catalog.approve(str(self.project), found.gates)
-
-    async def conduct(
-        self,
-        *steps: Step,
-        mode: Mode = Mode.FAST,
-        says: str = "",
-        lock: str = NEW,
-        problem: str = "sub is missing",
-        rules: tuple[str, ...] = (),
-    ) -> Work:
-        """Conduct it all; `says`: the person answers so to everything, "" nobody is there."""
-
-        def ask(question: Question) -> tuple[bool, str] | None:
-            self.asked.append(question)
-            return (says == "yes", "not so") if says else None
-
-        await self.approve()
-        given = {
-            GovernedPhase.ANALYZE: AnalyzeInput(problem_statement=problem),
-            GovernedPhase.IMPLEMENT: ImplementInput(om_rules=rules),
-            GovernedPhase.REVIEW: ReviewInput(quick_fix_eligible=True),
-        }
-        return await conduct(
-            self.governance(*steps),
-            self.caller,
-            Assignment(given=given, mode=mode if lock == NEW else None, lock=lock),
-            tell=lambda _: None,
-            show=self.outcomes.append,
-            ask=ask,
-        )
-
-    @property
-    def errors(self) -> list[ErrorType | None]:
-        return [one.error.type if one.error else None for one in self.outcomes]
-
-    def last(self) -> FinalDecision:
-        final = self.outcomes[-1].payload
-        assert isinstance(final, FinalDecision)
-        return final
-
-    def holds(self, files: dict[str, str]) -> bool:
-        return contents(self.project, but=(".git",)) == files
 
 
 @pytest.fixture
@@ -161,6 +64,7 @@ async def test_a_change_is_delivered_at_once_with_all_in_the_audit(room: Room) -
     assert [entry.result for entry in entries] == [
         *("acquired", "OK", "OK", "OK", "APPROVED", "PASSED", "DELIVER", "released"),
     ]
+    assert write_report(work.lock, entries).count(", 100 tokens, 0.50 cents, audit entry") == 5
     assert room.governance().works() == ()
 
 
@@ -224,7 +128,9 @@ async def test_a_project_that_moved_on_is_merged_and_tested_again(room: Room) ->
 
 async def test_a_project_that_moved_on_so_that_the_tests_fail_gets_nothing(room: Room) -> None:
     def meanwhile(_: Path) -> dict[str, Any]:
-        (room.project / "tests" / "test_more.py").write_text("def test_more():\n    assert False\n")
+        (room.project / "tests" / "test_more.py").write_text(
+            "import calc\n\n\ndef test_more():\n    assert not hasattr(calc, 'sub')\n"
+        )
         return PASSED
 
     work = await room.conduct(*GOOD[:4], meanwhile, *[implements(MADE), *GOOD[3:]] * 2)
@@ -251,22 +157,59 @@ async def test_lines_that_conflict_at_delivery_ask_a_person_and_nothing_is_half_
     assert room.holds(DONE | change)
 
 
-async def test_commands_of_a_plan_run_only_if_a_person_says_so(room: Room) -> None:
-    ran = room.state / "ran"
-    plan = {"tasks": [{**TASK, "verify_by": f"run: touch {ran}"}]}
-    steps = (GOOD[0], answers(**plan), *GOOD[2:])
-    work = await room.conduct(*steps, says="no")
-    assert room.errors[-1] is ErrorType.EVIDENCE_UNAVAILABLE
-    assert work.stage is Stage.REVIEWED
-    assert not ran.exists()
-    clock = SystemClock()
-    build_locks(room.state, EventLogFile(room.state, clock), clock).end(
-        work.lock, RELEASED
-    )  # they give it up
+def verified_by(clause: str) -> Step:
+    return answers(tasks=[{**TASK, "verify_by": clause}])
 
-    work = await room.conduct(*steps, says="yes")
-    assert work.stage is Stage.DELIVERED
-    assert ran.exists()
+
+@pytest.mark.parametrize("says", ["yes", "no"])
+async def test_commands_of_a_plan_run_only_if_a_person_says_so_else_it_is_planned_again(
+    room: Room, says: str
+) -> None:
+    ran = room.state / "ran"
+    again = () if says == "yes" else (GOOD[1],)
+    work = await room.conduct(GOOD[0], verified_by(f"run: touch {ran}"), *again, *GOOD[2:], says=says)
+    assert (work.stage, ran.exists()) == (Stage.DELIVERED, says == "yes")
+    assert "- not so\n" in room.workers.tasks[2].prompt, "the next worker reads why"
+
+
+async def test_what_cannot_be_shown_is_planned_another_way(room: Room) -> None:
+    blind = answers(**PASSED | {"result": "EVIDENCE_UNAVAILABLE"})
+    work = await room.conduct(*GOOD[:4], blind, *GOOD[1:])
+    assert (work.stage, work.iteration) == (Stage.DELIVERED, 2)
+    planned_again = room.workers.tasks[5]
+    assert planned_again.answer is forms.Plan
+    assert "- There is no evidence for: what the agent that tested" in planned_again.prompt
+
+
+async def test_a_command_that_a_person_let_run_is_an_approved_check_and_the_reverse(room: Room) -> None:
+    await room.approve()
+    (gate,) = (await room.shared().catalog.list(str(room.project), room.environment)).gates
+    clause = verified_by(f"run: {gate.command}")
+    work = await room.conduct(GOOD[0], clause, *GOOD[2:])
+    assert (work.stage, room.asked) == (Stage.DELIVERED, []), "an approved check asks nobody"
+    assert work.testing is not None
+    assert work.testing.evidence.metrics["tests_executed"] == 2.0
+
+    (room.state / "trust.json").unlink()
+    room.approves = False
+    lay_out(room.project, PYTHON)
+    (room.project / "tests" / "test_sub.py").unlink()
+    work = await room.conduct(GOOD[0], clause, *GOOD[2:], says="yes")
+    assert (work.stage, len(room.asked)) == (Stage.DELIVERED, 1)
+    assert work.testing is not None
+    assert work.testing.evidence.metrics["tests_executed"] == 2.0
+
+
+async def test_a_worker_that_wrote_outside_its_copy_ends_the_work_and_the_file_is_named(room: Room) -> None:
+    def writes_outside(_: Path) -> dict[str, Any]:
+        raise WorkerError(WorkerFailure.WROTE_OUTSIDE, "the worker wrote outside its folder: /p/evil.py")
+
+    work = await room.conduct(*GOOD[:2], writes_outside)
+    assert (work.stage, room.errors[-1]) == (Stage.STOPPED, ErrorType.RULE_VIOLATION)
+    error = room.outcomes[-1].error
+    assert error is not None
+    assert "/p/evil.py" in error.message
+    assert room.holds(PYTHON)
 
 
 async def test_a_weakened_test_is_a_failed_clause(room: Room) -> None:
@@ -297,10 +240,13 @@ async def test_each_requirement_must_be_shown_to_be_met_where_the_mode_checks_th
     assert work.stage is Stage.DELIVERED
 
 
-async def test_a_worker_that_fails_is_tried_again_and_then_given_up(room: Room) -> None:
-    work = await room.conduct(*GOOD[:2], gives_up)
-    assert room.errors[2:] == [ErrorType.INVALID_ANSWER] * 3
-    assert work.stage is Stage.PLANNED
+@pytest.mark.parametrize(("good", "stage"), [((), Stage.NEW), (GOOD[:2], Stage.PLANNED)])
+async def test_a_worker_that_fails_is_tried_again_and_then_given_up(
+    room: Room, good: tuple[Step, ...], stage: Stage
+) -> None:
+    work = await room.conduct(*good, gives_up)
+    assert room.errors[len(good) :] == [ErrorType.INVALID_ANSWER] * 3
+    assert work.stage is stage
     assert room.holds(PYTHON)
 
 
@@ -361,12 +307,46 @@ async def test_out_of_order_wrong_lock_wrong_mode_and_a_second_holder_are_refuse
         )
 
 
+async def test_the_ancestors_workflow_runs_with_each_whole_output_passed_on(room: Room) -> None:
+    await room.approve()
+    governance, outputs, lock = room.governance(*GOOD), dict[str, Any](), "new"
+    names = {GovernedPhase.ANALYZE: "analysis", GovernedPhase.PLAN: "tasks"} | {
+        GovernedPhase.IMPLEMENT: "implementation",
+        GovernedPhase.REVIEW: "review_result",
+        GovernedPhase.TEST: "test_result",
+    }
+    begun = {"problem_statement": "sub is missing", "user_requirements": ["sub(3, 2) is 1"]}
+    for phase, more in (
+        (GovernedPhase.ANALYZE, begun),
+        (GovernedPhase.PLAN, {}),
+        (GovernedPhase.IMPLEMENT, {"om_rules": [], "iteration": 1}),
+        (GovernedPhase.REVIEW, {"quick_fix_eligible": True}),
+        (GovernedPhase.TEST, {"verify_by_clauses": [TASK["verify_by"]]}),
+        (GovernedPhase.CONDUCT, {"iteration_count": 1, "max_iterations": 5}),
+    ):
+        takes = forms.FORMS[phase].given
+        passed = {name: outputs[name] for name in takes.__struct_fields__ if name in outputs}
+        given = msgspec.convert(passed | more, takes)
+        request = PhaseRequest(phase=phase, lock=lock, given=given, mode=Mode.FAST)
+        outcome = await governance.run(request, room.caller, lambda _: None)
+        assert outcome.error is None, outcome.error
+        lock, whole = outcome.context_lock_id, {"section": outcome.section, "payload": outcome.payload}
+        outputs[names.get(phase, "final")] = msgspec.to_builtins(whole)
+    assert outputs["final"]["payload"]["decision"] == "DELIVER"
+    assert room.holds(DONE)
+
+
 async def test_what_the_caller_passes_is_compared_and_the_audit_counts(room: Room) -> None:
     governance = room.governance(*GOOD)
     begun = AnalyzeInput(problem_statement="sub is missing")
     lock = (await call(governance, room.caller, GovernedPhase.ANALYZE, "new", begun)).context_lock_id
-    other = msgspec.convert(ANALYSIS | {"risks": ["none of it is true"]}, forms.Analysis)
-    outcome = await call(governance, room.caller, GovernedPhase.PLAN, lock, PlanInput(analysis=other))
+    outcome = await call(
+        governance,
+        room.caller,
+        GovernedPhase.PLAN,
+        lock,
+        PlanInput(analysis=ANALYSIS | {"risks": ["none of it is true"]}),
+    )
     assert outcome.error is not None
     assert outcome.error.type is ErrorType.INPUT_DIFFERS
     assert "none of it is true" not in room.workers.tasks[1].prompt
@@ -376,11 +356,12 @@ async def test_what_the_caller_passes_is_compared_and_the_audit_counts(room: Roo
     ("settings", "why"),
     [("enabled = false", "governance-disabled"), ('modes = ["safe"]', "governance-mode-off")],
 )
-async def test_the_settings_say_which_phase_may_run_in_which_mode(
-    room: Room, monkeypatch: pytest.MonkeyPatch, settings: str, why: str
+@pytest.mark.parametrize("phase", ["analyze", "conduct"])
+async def test_work_that_would_come_to_a_phase_which_is_off_or_excludes_its_mode_does_not_begin(
+    room: Room, monkeypatch: pytest.MonkeyPatch, settings: str, why: str, phase: str
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(room.config))
-    lay_out(room.config, {"supervisor/config.toml": f"[governance.phase.analyze]\n{settings}\n"})
+    lay_out(room.config, {"supervisor/config.toml": f"[governance.phase.{phase}]\n{settings}\n"})
     governance, begun = room.governance(*GOOD), AnalyzeInput(problem_statement="sub is missing")
     request = PhaseRequest(phase=GovernedPhase.ANALYZE, lock="new", given=begun, mode=Mode.FAST)
     with pytest.raises(ToolRuleError, match=why):
@@ -426,6 +407,28 @@ async def test_without_workers_the_calling_agent_does_the_work_by_the_same_schem
     outcome = await call(governance, room.caller, GovernedPhase.ANALYZE, "new", begun)
     assert outcome.error is None
     assert room.workers.tasks == []
+
+
+async def test_nobody_judges_what_they_made_themselves(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(room.config))
+    lay_out(room.config, {"supervisor/config.toml": "[governance]\nworkers = false\n"})
+    await room.approve()
+    governance, lock, clause = room.governance(), "new", "it is easy to read"
+    files = [{"path": path, "task_ref": "1", "content": text} for path, text in MADE.items()]
+    word = {"clause": clause, "holds": True, "evidence": "calc.py:5"}
+    for phase, given in (
+        (GovernedPhase.ANALYZE, {"problem_statement": "sub is missing", "answer": ANALYSIS}),
+        (GovernedPhase.PLAN, {"answer": {"tasks": [{**TASK, "verify_by": clause}]}}),
+        (GovernedPhase.IMPLEMENT, {"answer": {"files": files, "message": ""}}),
+        (GovernedPhase.REVIEW, {"answer": APPROVED}),
+        (GovernedPhase.TEST, {"answer": PASSED | {"clauses": [word]}}),
+    ):
+        takes = msgspec.convert(given, forms.FORMS[phase].given)
+        request = PhaseRequest(phase=phase, lock=lock, given=takes, mode=Mode.FAST)
+        outcome = await governance.run(request, room.caller, lambda _: None)
+        lock = outcome.context_lock_id
+    assert isinstance(outcome.payload, forms.Testing)
+    assert outcome.payload.result == "EVIDENCE_UNAVAILABLE"
 
 
 def read(place: Path) -> bytes:

@@ -8,13 +8,23 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from sidecar.kernel.errors import ToolRuleError
-from sidecar.kernel.governance import ConductInput, Decision, ErrorType, GovernedPhase
+from sidecar.kernel.governance import (
+    ConductInput,
+    Decision,
+    ErrorType,
+    GovernedPhase,
+    ImplementInput,
+    PlanInput,
+    ReviewInput,
+    TestInput,
+)
 from sidecar.kernel.log import AuditEntry
 from sidecar.kernel.settings import Mode, ModeRules
 from sidecar.systems.governance.policy.table import ACTIONS, AFTER_ANSWER, MAY_CALL, MODES, NEXT_STAGE, Stage
-from sidecar.systems.governance.policy.work import check_order, decide, fold_work
+from sidecar.systems.governance.policy.work import check_order, decide, find_contradiction, fold_work
 
 pytestmark = pytest.mark.proves("governed phases")
 
@@ -72,6 +82,7 @@ def said(answer: str, text: str = "") -> AuditEntry:
 
 
 VAGUE = ended(GovernedPhase.ANALYZE, "NON-VERIFIABLE", error=ErrorType.NON_VERIFIABLE)
+UNLIKED = ended(GovernedPhase.PLAN, error=ErrorType.PERSON_ASKED)
 PLANNED = (ended(GovernedPhase.ANALYZE), ended(GovernedPhase.PLAN))
 MADE = (*PLANNED, ended(GovernedPhase.IMPLEMENT, subject="d1"))
 APPROVED = (*MADE, ended(GovernedPhase.REVIEW, "APPROVED", subject="d1"))
@@ -102,7 +113,7 @@ OVERFLOWN = (*ITERATED[:-1], ended(GovernedPhase.CONDUCT, "STOP", error=ErrorTyp
                 *APPROVED,
                 ended(GovernedPhase.TEST, "EVIDENCE_UNAVAILABLE", error=ErrorType.EVIDENCE_UNAVAILABLE),
             ),
-            Stage.REVIEWED,
+            Stage.NOT_SHOWN,
         ),
         ((*PLANNED, ended(GovernedPhase.IMPLEMENT, "ERROR", error=ErrorType.RULE_VIOLATION)), Stage.STOPPED),
         ((*PLANNED, ended(GovernedPhase.IMPLEMENT, "ERROR", error=ErrorType.INVALID_ANSWER)), Stage.PLANNED),
@@ -110,6 +121,7 @@ OVERFLOWN = (*ITERATED[:-1], ended(GovernedPhase.CONDUCT, "STOP", error=ErrorTyp
         ((VAGUE, said("no")), Stage.STOPPED),
         ((*ASKED, said("yes")), Stage.REVIEWED),
         ((*ASKED, said("no")), Stage.REJECTED),
+        ((PLANNED[0], UNLIKED, said("no")), Stage.ANALYZED),
         ((*OVERFLOWN, said("yes")), Stage.PLANNED),
         ((*OVERFLOWN, said("no")), Stage.STOPPED),
         (
@@ -133,18 +145,43 @@ def test_nothing_may_be_called_while_a_person_is_asked(entries: tuple[AuditEntry
             check_order(work, phase)
 
 
-def test_a_person_who_says_no_rejects_the_review_with_their_words() -> None:
-    review = fold_work("gov-1", (*ASKED, said("no", "the name is wrong"))).review
-    assert review is not None
-    assert review.result == "REJECTED"
-    (issue,) = review.issues
-    assert (issue.task_ref, issue.description) == ("person", "the name is wrong")
+def test_a_person_who_says_no_rejects_the_review_with_their_words_and_was_asked_either_way() -> None:
+    rules = [{"rule": "R004", "passed": False, "why": "a person is asked"}]
+    asked = ended(GovernedPhase.REVIEW, "APPROVED", subject="d1", error=ErrorType.PERSON_ASKED, rules=rules)
+    for answer in ("yes", "no"):
+        work = fold_work("gov-1", (*MADE, asked, said(answer, "the name is wrong")))
+        assert work.review is not None
+        assert (work.review.result, work.requirements) == (
+            "APPROVED" if answer == "yes" else "REJECTED",
+            ("the name is wrong",),
+        )
+        assert [rule.passed for rule in work.review.rules] == [True]
+        issues = [(issue.task_ref, issue.description) for issue in work.review.issues]
+        assert issues == ([] if answer == "yes" else [("person", "the name is wrong")])
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        (PlanInput(analysis={"section": "[ANALYSIS]", "payload": PAYLOADS[GovernedPhase.ANALYZE]}), None),
+        (PlanInput(analysis={"verifiability": "SOFT"}), "analysis"),
+        (ImplementInput(tasks=tuple(PAYLOADS[GovernedPhase.PLAN]["tasks"]), iteration=1), None),
+        (ImplementInput(tasks=PAYLOADS[GovernedPhase.PLAN], iteration=2), "iteration"),
+        (ReviewInput(tasks=({"todo": "other"},)), "tasks"),
+        (ReviewInput(implementation=PAYLOADS[GovernedPhase.IMPLEMENT]), None),
+        (TestInput(implementation={"payload": {"artifacts": {"files": ["b"]}}}), "implementation"),
+        (ConductInput(review_result={"payload": PAYLOADS[GovernedPhase.REVIEW]}), None),
+        (ConductInput(test_result={"payload": {"result": "FAILED"}}), "test_result"),
+    ],
+)
+def test_what_a_caller_passes_is_compared_with_the_audit(given: Struct, field: str | None) -> None:
+    assert find_contradiction(fold_work("gov-1", TESTED), given).get("field") == field
 
 
 def test_a_person_may_allow_as_many_iterations_again_and_the_commands_of_a_plan() -> None:
     work = fold_work("gov-1", (*OVERFLOWN, said("yes")))
     assert (work.iteration, work.extra) == (2, 1)
-    asked = (PLANNED[0], ended(GovernedPhase.PLAN, error=ErrorType.PERSON_ASKED))
+    asked = (PLANNED[0], UNLIKED)
     assert fold_work("gov-1", (*asked, said("yes"))).commands == {"make c"}
     assert fold_work("gov-1", (*asked, said("no"))).commands == frozenset()
 

@@ -12,12 +12,13 @@ from msgspec.structs import replace
 
 from sidecar.kernel.journal import Journal, NoteKind, Task, TaskClaim, TaskStatus
 from sidecar.kernel.log import EventFilter
-from sidecar.kernel.runs import CheckRun, StartedWorker, WorkerChange
+from sidecar.kernel.runs import CheckRun, MergeChecks, StartedWorker, WorkerChange
 from sidecar.kernel.session import SessionKey
 from sidecar.systems.iteration.journals import SessionJournals, change_workers
 from sidecar.systems.iteration.policy import claims
 from sidecar.systems.iteration.policy import journal as rules
 from sidecar.systems.iteration.policy.claims import LEASE_S
+from sidecar.work.merging import ASKED_ONCE, merge_objection
 from support.memory_stores import ManualClock, MemoryEventLog, MemoryJournals
 
 KEY: Final = SessionKey("run", "demo")
@@ -70,6 +71,37 @@ def test_a_claim_of_another_run_holds_until_it_runs_out(later: float, *, free: b
     assert (got and got.task and got.task.id) == ("T1" if free else None)
 
 
+def test_an_agent_without_a_task_whose_work_is_merged_leaves_a_session_complete_that_has_none_open() -> None:
+    done = replace(JOURNAL, tasks=tuple(replace(task, status=COMPLETED) for task in TASKS))
+    for journal, closed in ((done, NOW), (JOURNAL, None), (Journal(), None)):
+        assert claims.settle_worker(journal, 9, NOW).closed_at == closed
+    assert claims.settle_worker(done, 9, NOW, "it is in conflict").closed_at is None
+
+
+def test_where_files_are_in_conflict_agents_begin_one_at_a_time_until_one_leaves_them_alone() -> None:
+    free = replace(JOURNAL, tasks=tuple(replace(task, depends_on=()) for task in TASKS))
+    three = started(started(started(free)[0], 1)[0], 1, 2)[0]
+    for number, ident in enumerate(("T1", "T2", "T3"), 1):
+        three, _ = rules.set_task_status(three, ident, COMPLETED, worker=number)
+    one = claims.settle_worker(three, 1, NOW, files=("a",))
+    two = claims.settle_worker(one, 2, NOW, "it is in conflict", ("a",))
+    assert [task.contested for task in two.tasks] == [(), ("a",), ()]
+    assert started(two, 3) == (two, None)
+    three = claims.settle_worker(two, 3, NOW, files=("b",))  # it began before
+    again, got = started(three)
+    assert (three.contested, got and got.task and got.task.contested) == (("a",), ("a",))
+    again, _ = rules.add_tasks(again, [("more", REMAINING), ("and more", REMAINING)])
+    kept = claims.settle_worker(again, 4, NOW, "it was interrupted", ("a",))
+    assert [task.contested for task in kept.tasks][1] == ("a",)
+    again, _ = rules.set_task_status(again, "T2", COMPLETED, worker=4)
+    solved = claims.settle_worker(again, 4, NOW, files=("a",))
+    assert (solved.tasks[1].contested, solved.contested) == ((), ("a",))
+    for files, together in ((("a", "b"), False), (("b",), True)):
+        begun, _ = started(solved)
+        settled = claims.settle_worker(begun, 5, NOW, files=files)
+        assert bool(started(started(settled)[0], 6)[1]) is together
+
+
 def test_what_an_agent_completes_besides_its_task_is_its_own_until_it_is_merged() -> None:
     done, _ = rules.set_task_status(started(JOURNAL)[0], "T3", COMPLETED, worker=1)
     assert [task.id for task in claims.claimed_by(done, 1)] == ["T1", "T3"]
@@ -117,6 +149,7 @@ def test_the_last_agent_may_say_that_the_session_is_complete_before_its_work_is_
     done, _ = rules.set_task_status(started(alone)[0], "T1", COMPLETED, worker=1)
     closed = rules.mark_session_complete(done, NOW)
     assert claims.settle_worker(closed, 1, NOW).closed_at == NOW
+    assert claims.settle_worker(done, 1, NOW + 9).closed_at == NOW + 9  # nobody has to say it
     reopened, _ = rules.set_task_status(claims.settle_worker(closed, 1, NOW, "conflict"), "T1", REMAINING)
     assert reopened.closed_at is None
 
@@ -149,8 +182,16 @@ FAILED = replace(PASSED, passed=False, why="1 failed")
 def test_only_a_check_that_passes_without_the_work_holds_it_back(
     merged: tuple[CheckRun, ...], before: tuple[CheckRun, ...], *, held_back: bool
 ) -> None:
-    why = claims.merge_objection(merged, before)
+    why = merge_objection(MergeChecks(runs=merged), MergeChecks(runs=before))
     assert why == ("with it `make test` does not pass any more: 1 failed" if held_back else "")
+
+
+def test_a_change_of_the_checks_that_is_there_without_the_work_holds_nothing_back() -> None:
+    gone, old = "test_a.py: it passed and runs no more", "test_b.py: as it was, it fails"
+    before = MergeChecks(runs=(PASSED,), weakened=(old,))
+    why = merge_objection(MergeChecks(runs=(PASSED,), weakened=(gone, old)), before)
+    assert why == f"it changes checks: {gone}\n{ASKED_ONCE}"
+    assert merge_objection(before, before) == ""
 
 
 steps = st.lists(

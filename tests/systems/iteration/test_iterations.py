@@ -8,11 +8,16 @@ import pytest
 from msgspec.structs import replace
 
 from sidecar.hosts.ports import AgentResult, AgentTask
-from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.goal import GoalStatus, GoalTerms
 from sidecar.kernel.journal import TaskStatus
 from sidecar.kernel.log import RunIterationBegan, RunIterationEnded
-from sidecar.kernel.orders import GoalTerms, Order
-from sidecar.kernel.runs import (
+from sidecar.kernel.orders import Order
+from sidecar.kernel.runs import StopDecision
+from sidecar.systems.iteration.journals import SessionJournals
+from sidecar.systems.iteration.loop import AgentLoop
+from sidecar.systems.iteration.policy import journal
+from sidecar.systems.iteration.policy.loop import HOOKED_TASKS_LIMIT
+from sidecar.work.progress import (
     AgentEnded,
     AgentPrinted,
     HookRan,
@@ -21,16 +26,12 @@ from sidecar.kernel.runs import (
     RunFinished,
     RunStarted,
     RunWarning,
-    StopDecision,
     TaskCompleted,
 )
-from sidecar.systems.iteration.journals import SessionJournals
-from sidecar.systems.iteration.loop import AgentLoop
-from sidecar.systems.iteration.policy import journal
-from sidecar.systems.iteration.policy.loop import HOOKED_TASKS_LIMIT
 from support.cases import complete, incomplete
 from support.fakes import Fakes
 from support.run_scene import GOAL, KEY, SECRET, TOKEN, UNKEPT, Scene, agents, made, worked
+from support.scripted_gates import FAILED, PASSED
 
 
 @pytest.fixture
@@ -63,14 +64,26 @@ async def test_a_fresh_agent_is_started_with_what_the_judge_missed_until_the_goa
     ]
 
 
+async def test_a_check_that_failed_at_five_stops_and_passes_now_achieves_a_goal_in_words(
+    fakes: Fakes,
+) -> None:
+    failing = [replace(FAILED, failures=(f"{left} parts are left",)) for left in range(5)]
+    fakes.gates.script("make", *failing, PASSED)
+    fakes.judge.script(complete("E1"))
+    ended = await Scene(fakes, worked(fakes)).play()
+    assert (ended.outcome, ended.iterations) == ("achieved", 6)
+    assert ended.detail.startswith("`make` would have failed without the work, and passes")
+
+
 @pytest.mark.parametrize("most", [1, 2, 4])
 async def test_at_most_n_iterations_are_exactly_n_agents(fakes: Fakes, most: int) -> None:
     fakes.judge.script(*(incomplete(f"point {number}") for number in range(10)))
-    scene = Scene(fakes, worked(fakes), most=most)
+    scene = Scene(fakes, worked(fakes, tokens=1_100, cents=0.5), most=most)
     ended = await scene.play()
     assert (ended.outcome, ended.exit_code) == ("exhausted", 1)
     assert len(scene.agents.errands) == most
     assert fakes.goal(KEY).spent.continuations == most - 1
+    assert (ended.tokens, ended.cents) == (1_100 * most, 0.5 * most)
 
 
 async def test_without_a_number_the_budget_of_continuations_decides() -> None:
@@ -192,6 +205,15 @@ async def test_an_agent_gets_what_is_left_of_the_goals_time(fakes: Fakes) -> Non
     assert ended.outcome == "exhausted"
 
 
+@pytest.mark.proves("runs and the journal")
+async def test_what_agents_spend_counts_against_the_goals_tokens(fakes: Fakes) -> None:
+    fakes.judge.script(incomplete("one"), incomplete("two"))
+    terms = GoalTerms(condition=GOAL, checks=("make",), max_tokens=2_000)
+    ended = await Scene(fakes, worked(fakes, tokens=1_100), goal=terms).play()
+    assert (ended.outcome, ended.iterations, fakes.goal(KEY).spent.tokens) == ("exhausted", 2, 2_200)
+    assert "2200 of 2000 tokens spent" in ended.detail
+
+
 async def test_agents_work_without_tools_where_there_is_no_way_to_them(fakes: Fakes) -> None:
     fakes.judge.script(complete("E1"))
     scene = Scene(fakes, worked(fakes))
@@ -272,15 +294,17 @@ async def test_each_iteration_is_committed_before_it_is_judged_and_a_failure_is_
 
     async def commit(message: str) -> str:
         committed.append((message, len(scene.all(IterationJudged))))
-        return "the linter fails" if len(committed) == 2 else ""
+        return f"the linter fails on {SECRET}" if len(committed) == 2 else ""
 
     scene.commit = commit
     await scene.play()
     message = "write the ***\n\nsupervisor run demo, iteration"
     assert committed == [(f"{message} 1", 0), (f"{message} 2", 1)]
-    assert [told.text for told in scene.all(RunWarning)] == [
-        "this iteration was not committed: the linter fails"
-    ]
+    assert [told.text for told in scene.all(RunWarning)] == ["the linter fails on ***"]
+    ended = scene.again(lambda _: AgentResult(unusable=True, trouble="no login"), goal=scene.asked.goal)
+    ended.commit = commit
+    assert (await ended.play()).outcome == "agent-failed"
+    assert len(committed) == 3  # what it did before it failed is no change of the user's in the next run
 
 
 # --- what is shown, and what breaks ---

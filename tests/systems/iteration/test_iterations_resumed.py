@@ -8,14 +8,13 @@ import pytest
 
 from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.goal import GoalStatus, GoalTerms
 from sidecar.kernel.log import RunIterationBegan, RunIterationEnded
-from sidecar.kernel.orders import GoalTerms
-from sidecar.kernel.runs import IterationStarted, RunStarted
 from sidecar.systems.iteration.loop import INTERRUPTED_OUTCOME
+from sidecar.work.progress import BudgetUsed, IterationStarted, RunStarted
 from support.cases import complete, incomplete
 from support.fakes import LIMIT, Fakes
-from support.run_scene import KEY, UNKEPT, Scene, agents, made, worked
+from support.run_scene import GOAL, KEY, UNKEPT, Scene, agents, made, worked
 
 
 @pytest.fixture
@@ -104,3 +103,40 @@ async def test_a_switched_off_supervisor_runs_nothing(fakes: Fakes) -> None:
     with pytest.raises(BadInputError, match="off"):
         await scene.play()
     assert scene.agents.errands == []
+
+
+async def test_a_run_ends_before_an_agent_that_its_money_would_not_pay_and_goes_on_with_more(
+    fakes: Fakes,
+) -> None:
+    fakes.judge.script(incomplete("one"), incomplete("two"), complete("E1"))
+    scene = Scene(fakes, worked(fakes, tokens=90, cents=40.0))
+    scene.budget.max_cents = 100.0
+    ended = await scene.play()
+    assert (ended.outcome, ended.iterations, ended.tokens, ended.cents) == ("exhausted", 2, 180, 80.0)
+    assert "80 of 100 cents are taken, and an agent took up to 40" in ended.detail
+    assert ended.then == "supervisor run --session demo --max-cents 200 -- AGENT"
+    assert scene.all(BudgetUsed) == [BudgetUsed(what="cents", used=80.0, limit=100.0)]
+    assert fakes.services.spending.today().cents == 80.0
+    again = scene.again(worked(fakes, cents=30.0))
+    again.budget.count(180, 80.0)  # as the log tells
+    again.budget.max_cents = 200.0
+    over = await again.play()
+    assert (again.all(RunStarted)[0].cents, over.outcome, over.iterations, over.cents) == (
+        80.0, "achieved", 1, 110.0,
+    )  # fmt: skip
+
+
+async def test_an_iteration_or_the_time_that_is_nearly_the_last_is_told(fakes: Fakes) -> None:
+    fakes.judge.script(*(incomplete(f"part {number}") for number in range(9)))
+    goal = GoalTerms(condition=GOAL, checks=("make",), max_seconds=100)
+
+    def work(task: AgentTask) -> AgentResult:
+        fakes.clock.advance(21.0)
+        return worked(fakes)(task)  # type: ignore[return-value]
+
+    scene = Scene(fakes, work, most=5, goal=goal)
+    await scene.play()
+    assert [(what.what, what.used, what.limit) for what in scene.all(BudgetUsed)] == [
+        ("iterations", 4, 5),
+        ("time", 84.0, 100),
+    ]

@@ -66,10 +66,12 @@ def test_no_task_at_all_is_refused() -> None:
     refused("journal-no-tasks", rules.add_tasks, Journal(), [])
 
 
-def test_there_is_an_end_to_tasks_and_notes() -> None:
+def test_there_is_an_end_to_open_tasks_and_notes() -> None:
     full = planned(*["x"] * rules.MAX_TASKS)
     values = refused("journal-too-many", rules.add_tasks, full, [("one more", REMAINING)])
-    assert values == {"what": "tasks", "most": "500", "there": "500"}
+    assert values == {"what": "open tasks", "most": "500", "there": "500"}
+    full, _ = rules.set_task_status(full, "T1", DONE)
+    full, _ = rules.add_tasks(full, [("one more", REMAINING)])
     for number in range(rules.MAX_NOTES):
         full, _ = rules.add_note(full, NoteKind.TIP, "x", float(number))
     assert refused("journal-too-many", rules.add_note, full, NoteKind.TIP, "x", 0.0)["what"] == "notes"

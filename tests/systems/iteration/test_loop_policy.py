@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from sidecar.kernel.errors import CommandRefusal
-from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.goal import GoalStatus, GoalTerms
 from sidecar.kernel.journal import Journal, Task, TaskStatus
-from sidecar.kernel.orders import GoalTerms, Order
+from sidecar.kernel.orders import Order
 from sidecar.kernel.runs import RunRequest, RunStatus, StopDecision
 from sidecar.kernel.session import MAX_CONTINUATIONS
 from sidecar.systems.iteration.policy.loop import (
@@ -28,10 +28,13 @@ from sidecar.systems.iteration.policy.loop import (
 from support.table import over_table
 
 GOAL = "all tests pass"
+AGENT = ("sh", "-c", "a b")
+AGAIN = "--goal 'all tests pass' --check 'make test' "
 KNOWN = RunStatus(
     project="/shop", status=GoalStatus.ACTIVE, condition=GOAL, budget=16, seconds_left=1800.0, exit_code=1
 )
 NEW = RunStatus(budget=16)
+TYPED = (("--max-iterations", "2"), ("--jobs", "4"))
 CONTINUE = StopDecision(decision="continue", reason="gates-failed", detail="a test fails", say="Go on.")
 
 
@@ -229,16 +232,42 @@ def test_a_goal_whose_time_is_spent_does_not_go_on(status: GoalStatus) -> None:
 
 def test_a_continuation_is_another_agent_while_iterations_are_left() -> None:
     waits = replace(KNOWN, continuations=1, pending="abc")
-    assert run_end_after_stop(CONTINUE, waits, 3, 2) is None
-    end = run_end_after_stop(CONTINUE, replace(waits, last_reason="a test fails"), 2, 2)
+    assert run_end_after_stop(CONTINUE, waits, 3, asked()) is None
+    end = run_end_after_stop(CONTINUE, replace(waits, last_reason="a test fails"), 2, asked(options=TYPED))
     assert end is not None
-    assert (end.outcome, end.exit_code, end.iterations) == ("exhausted", 1, 2)
-    assert "still missing: a test fails" in end.detail
+    assert (end.outcome, end.exit_code) == ("exhausted", 1)
+    way = "supervisor run --session demo --jobs 4 --max-iterations 4 -- AGENT"
+    assert (end.detail.partition("; ")[2], end.then) == ("still missing: a test fails", way)
+
+
+SPENT = at(GoalStatus.EXHAUSTED, continuations=16, checks=("make test",))
+RESTS: dict[str, tuple[RunStatus, dict[str, Any], str]] = {
+    "achieved": (KNOWN, {}, ""),
+    "impossible": (KNOWN, {}, ""),
+    "stalled": (KNOWN, {"options": TYPED}, "--max-iterations 2 --jobs 4 "),
+    "waiting": (KNOWN, {}, "--extra 'YOUR ANSWER' "),
+    "exhausted": (SPENT, {}, "--max-iterations 34 "),
+    "exhausted, at most": (replace(SPENT, budget=100, continuations=100), {}, AGAIN),
+    "exhausted by time": (replace(SPENT, continuations=3), {}, AGAIN),
+    "exhausted, and the goal typed": (SPENT, {"goal": GOAL}, ""),
+}
+
+
+@over_table("case", RESTS)
+def test_an_end_names_the_command_that_goes_on_as_it_was_typed(case: str) -> None:
+    now, typed, options = RESTS[case]
+    outcome = case.partition(" ")[0].strip(",")
+    end = run_end_after_stop(
+        StopDecision(decision="rest", reason=outcome), now, 9, asked(agent=AGENT, **typed)
+    )
+    final = outcome in ("achieved", "impossible")
+    assert end is not None
+    assert end.then == ("" if final else f"supervisor run --session demo {options}-- sh -c 'a b'")
 
 
 def test_one_iteration_is_one_agent_though_the_least_budget_is_one_continuation() -> None:
     assert opening_orders(asked(goal=GOAL, most=1), NEW)[0] == Order(name="retry", number=1)
-    end = run_end_after_stop(CONTINUE, replace(KNOWN, budget=1, pending="abc"), 1, 1)
+    end = run_end_after_stop(CONTINUE, replace(KNOWN, budget=1, pending="abc"), 1, asked())
     assert end is not None
     assert end.outcome == "exhausted"
 
@@ -247,7 +276,7 @@ def test_one_iteration_is_one_agent_though_the_least_budget_is_one_continuation(
 def test_a_run_does_not_go_on_with_a_goal_that_the_user_took_away_meanwhile(
     status: GoalStatus | None,
 ) -> None:
-    end = run_end_after_stop(CONTINUE, at(status, exit_code=3), 9, 1)
+    end = run_end_after_stop(CONTINUE, at(status, exit_code=3), 9, asked())
     assert end is not None
     assert end.outcome in ("paused", "cleared")
 
@@ -259,10 +288,10 @@ def test_a_run_does_not_go_on_with_a_goal_that_the_user_took_away_meanwhile(
 )
 def test_a_rest_ends_the_run_as_the_sidecar_says(reason: str, code: int) -> None:
     end = run_end_after_stop(
-        StopDecision(decision="rest", reason=reason, detail="why"), replace(KNOWN, exit_code=code), 9, 3
+        StopDecision(decision="rest", reason=reason, detail="why"), replace(KNOWN, exit_code=code), 9, asked()
     )
     assert end is not None
-    assert (end.outcome, end.detail, end.exit_code, end.iterations) == (reason, "why", code, 3)
+    assert (end.outcome, end.detail, end.exit_code) == (reason, "why", code)
 
 
 # --- tasks ---

@@ -80,6 +80,13 @@ def test_open_tasks_come_first_in_the_order_they_are_ready_with_all_that_is_know
     assert told.endswith("```text\nT5: task 5\n```")
 
 
+def test_an_agent_that_goes_on_with_a_conflict_is_told_in_which_files() -> None:
+    there = material(task=task(1, contested=("a.py", "b.py")), branch="supervisor/demo/T1-9")
+    told, usual = (build_run_prompt(USUAL, one) for one in (there, material(task=task(1))))
+    assert ("remove the marks" in told, "remove the marks" in usual) == (True, False)
+    assert "```text\na.py\nb.py\n```" in told
+
+
 def test_what_does_not_fit_of_many_tasks_is_counted() -> None:
     tasks = tuple(task(number, content="x" * 500) for number in range(1, 101))
     told = build_run_prompt("$tasks", material(journal=journal(tasks=tasks)))
@@ -121,6 +128,7 @@ def test_no_text_makes_a_prompt_long_or_puts_a_control_character_in_it(text: str
         before=long,
         extra=long,
         checks=(long,),
+        task=task(2, content=long, contested=(long,)),
         journal=journal(notes=notes, tasks=(task(1, content=long),)),
     )
     told = build_run_prompt(EVERYTHING, filled)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +17,12 @@ from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import GateSettings, Settings
 from sidecar.kernel.turn import ToolAction
+from sidecar.platform.slots import WorkSlots
 from sidecar.systems.supervision.environments import MAX_ENVIRONMENTS
 from sidecar.systems.supervision.gate_requests import ChecksError, SessionChecks
 from support.cases import KEY, PROJECT, PYTEST, called, session, stopped, turn, with_goal
 from support.fakes import ENVIRONMENT, LIMIT, Fakes, command, prompt
-from support.memory_stores import FixedConfiguration
+from support.memory_stores import FixedConfiguration, TickingClock, at_once
 from support.scripted_gates import FAILED, PASSED
 
 LINT = Gate(
@@ -223,7 +225,8 @@ async def test_nothing_runs_while_the_user_has_the_agent_only_plan(room: Room) -
 # --- beside others ------------------------------------------------------------------------------------------
 
 
-async def test_two_calls_at_once_take_turns(room: Room) -> None:
+async def test_two_calls_at_once_take_turns(room: Room, tmp_path: Path) -> None:
+    room.fakes.gates.slots = WorkSlots(tmp_path, at_once(1), TickingClock())
     released = room.hold(TESTS)
     first = await room.begin("tests")
     room.fakes.gates.started.clear()

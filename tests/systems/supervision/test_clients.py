@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace as with_other
 
 import pytest
+from msgspec.structs import replace
 
+from sidecar.hosts.shared import CLIENT
 from sidecar.hosts.unrecorded import HOST as MARKER
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.orders import Ancestry, Giver, Process
+from sidecar.kernel.orders import Ancestry, Giver, Process, parse_order
 from sidecar.kernel.session import Session, SessionKey
-from sidecar.systems.supervision.clients import ToolClients
-from sidecar.systems.supervision.people import CommandLineService
+from sidecar.systems.supervision.clients import ClientSession, ToolClients
+from sidecar.systems.supervision.people import CommandLineService, OrderRequest, SessionSelector
 from sidecar.systems.supervision.supervisor import Supervisor
-from support.cases import KEY
+from support.cases import KEY, PROJECT
 from support.fakes import Fakes, command, prompt
 from support.memory_stores import NoProcesses
 
-OTHER, MARKED = SessionKey(KEY.host, "s2"), SessionKey(MARKER, "s3")
+OTHER, MARKED, OPENED = SessionKey(KEY.host, "s2"), SessionKey(MARKER, "s3"), SessionKey(CLIENT, "ci")
 TERMINAL, HOST, PIPE, SHELL, IN_SHELL, BECAME, NESTED, NESTED_PIPE = 50, 100, 105, 110, 120, 111, 130, 131
 DETACHED, EDITOR, EDITED = 200, 300, 301
 HERE, LATER = 60, 61
@@ -161,3 +164,29 @@ async def test_a_call_from_a_shell_that_may_be_an_agents_is_told(pid: int, giver
     for reads in (True, False):
         assert machine.clients.shell_giver("task_add", pid, reads=reads) is giver
     assert machine.told().count("`tool task_add` was ordered by") == told
+
+
+async def test_a_clients_session_is_for_tools_alone_in_one_folder() -> None:
+    machine = await Machine().begun()
+    asked = ClientSession(name=OPENED.id, project=PROJECT, environment={"A": "1"})
+    machine.clients.open_session(asked)
+    environments = machine.fakes.supervisor.steering.environments
+    assert environments.find(OPENED) == {"A": "1", "PWD": PROJECT}
+    found = machine.people.find(SessionSelector(project=PROJECT))
+    assert found is not None
+    assert found.key.host == KEY.host  # which may have a goal
+    with pytest.raises(BadInputError, match="take another --name"):
+        machine.clients.open_session(replace(asked, project="/elsewhere"))
+    goal = OrderRequest(who=SessionSelector(session="client:ci"), order=parse_order("goal", "it works"))
+    with pytest.raises(BadInputError, match="nothing would be enforced"):
+        await machine.people.order(goal, HERE)
+    assert Machine().fakes.supervisor.steering.environments.find(OPENED) is os.environ
+
+
+async def test_the_token_of_a_clients_session_is_no_persons_and_an_agent_gets_none() -> None:
+    machine = await Machine().begun()
+    assert machine.clients.token_giver(OPENED, HERE) is Giver.UNSURE
+    assert not machine.told()
+    with pytest.raises(BadInputError, match="only the user may do this"):
+        machine.clients.token_giver(OPENED, IN_SHELL)
+    assert "refused `mcp --print-config`" in machine.told()

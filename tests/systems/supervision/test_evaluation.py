@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from sidecar.judging.asking import DEFAULT_CONCURRENCY, JudgeAccess
 from sidecar.judging.ports import ChosenBackend, Judge
 from sidecar.kernel.effects import JudgeCase
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed, ProjectState
@@ -20,7 +21,6 @@ from sidecar.kernel.settings import JudgeSettings, Settings
 from sidecar.kernel.stop_history import EvaluatedStop, GroundTruth, LabelledStop
 from sidecar.systems.supervision.evaluation import (
     AbsentJudge,
-    EvaluationOptions,
     estimate_judge_calls,
     evaluate_stops,
 )
@@ -68,10 +68,9 @@ def with_gate(outcome: GateOutcome | None, **fields: Any) -> LabelledStop:
 
 
 def play(*items: LabelledStop, judge: Judge | None = None, **more: Any) -> tuple[EvaluatedStop, ...]:
-    settings = more.pop("settings", SETTINGS)
-    return asyncio.run(
-        evaluate_stops(items, judge or AbsentJudge(), RUBRIC, settings, EvaluationOptions(**more))
-    )
+    at_once, told = more.pop("at_once", DEFAULT_CONCURRENCY), more.pop("told", None)
+    asking = JudgeAccess(judge=judge or AbsentJudge(), **{"settings": SETTINGS} | more)
+    return asyncio.run(evaluate_stops(items, RUBRIC, asking, told, at_once))
 
 
 def one(item: LabelledStop, *answers: Verdict | JudgeFailed, **more: Any) -> EvaluatedStop:

@@ -11,6 +11,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from sidecar.judging.asking import JudgeAccess
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.events import JudgeFailed
 from sidecar.kernel.evidence import Verdict
@@ -20,7 +21,6 @@ from sidecar.kernel.settings import JudgeSettings, Settings
 from sidecar.kernel.stop_history import CONTINUE_DECISION, EvaluatedStop, RecordedStop
 from sidecar.systems.supervision.evaluation import (
     AbsentJudge,
-    EvaluationOptions,
     RecordedPlay,
     evaluate_stops,
     recorded_outcome,
@@ -65,7 +65,9 @@ OPEN = "the judge would see other criteria"
 def play(stop: RecordedStop, rubric: Rubric, *answers: Verdict | JudgeFailed) -> EvaluatedStop:
     """Play one stop again; a judge with these answers is asked, where there are any."""
     settings = Settings(judge=JudgeSettings(backend="openai")) if answers else RULES
-    (done,) = asyncio.run(evaluate_stops([stop], ScriptedJudge(*answers), rubric, settings))
+    (done,) = asyncio.run(
+        evaluate_stops([stop], rubric, JudgeAccess(judge=ScriptedJudge(*answers), settings=settings))
+    )
     return done
 
 
@@ -189,10 +191,10 @@ def test_an_answer_near_the_threshold_is_asked_for_twice_and_both_are_new() -> N
 
 
 def test_a_day_whose_judging_is_spent_asks_nobody_more() -> None:
-    options = EvaluationOptions(spending=MemorySpending(tokens=100))
     settings = Settings(judge=JudgeSettings(daily_tokens=100))
     judge = ScriptedJudge(abstain())
-    (done,) = asyncio.run(evaluate_stops([asked()], judge, STRICT, settings, options))
+    asking = JudgeAccess(judge=judge, settings=settings, spending=MemorySpending(tokens=100))
+    (done,) = asyncio.run(evaluate_stops([asked()], STRICT, asking))
     assert "the daily limit of judging is reached" in done.failed
     assert judge.cases == []
 
@@ -200,7 +202,7 @@ def test_a_day_whose_judging_is_spent_asks_nobody_more() -> None:
 def test_stops_come_out_in_their_order_and_each_is_told_of() -> None:
     stops = [asked(at=float(number)) for number in range(9)]
     told: list[EvaluatedStop] = []
-    options = EvaluationOptions(told=told.append)
-    done = asyncio.run(evaluate_stops(stops, AbsentJudge(), LAX, RULES, options))
+    asking = JudgeAccess(judge=AbsentJudge(), settings=RULES)
+    done = asyncio.run(evaluate_stops(stops, LAX, asking, told.append))
     assert [one.at for one in done] == [float(number) for number in range(9)]
     assert sorted(told, key=lambda one: one.at) == list(done)

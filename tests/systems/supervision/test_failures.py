@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from sidecar.kernel.effects import HostAnswer, NoReply, Rest, RestReason
 from sidecar.kernel.events import AnyHostEvent, SessionEnded, SessionOrigin
+from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import Settings
+from sidecar.platform.slots import WorkSlots
 from sidecar.systems.supervision.policy.orders import not_judged_message
 from support.cases import KEY, PROJECT, complete, incomplete, ran, stopped, turn, with_goal
 from support.fakes import LIMIT, Fakes, command, prompt, started
-from support.memory_stores import FixedConfiguration
+from support.memory_stores import FixedConfiguration, TickingClock, at_once
 from support.scripted_gates import ScriptedEnding
 
 LIE = turn(ran("pytest", 1), message="All tests pass.")
@@ -33,9 +38,11 @@ def jump(monkeypatch: pytest.MonkeyPatch) -> Jump:
     return jump
 
 
-async def stop_that_takes_too_long(fakes: Fakes, begun: asyncio.Event, jump: Jump) -> Rest:
+async def stop_that_takes_too_long(
+    fakes: Fakes, begun: asyncio.Event, jump: Jump, key: SessionKey = KEY
+) -> Rest:
     """Stop, and let the deadline pass once `begun` is set; only the later wait is bounded after the jump."""
-    task: asyncio.Task[HostAnswer] = asyncio.create_task(fakes.supervisor.tell(stopped()))
+    task: asyncio.Task[HostAnswer] = asyncio.create_task(fakes.supervisor.tell(stopped(key=key)))
     async with asyncio.timeout(LIMIT):
         await begun.wait()
     jump(841)
@@ -69,6 +76,31 @@ async def test_gates_that_never_end_hold_nobody_beyond_the_deadline(jump: Jump) 
     assert fakes.gates.cancelled == ["make"]
 
 
+@pytest.mark.parametrize(("host", "rank"), [("claude-code", "1"), ("run", "2"), ("marker", "2")])
+async def test_a_stop_whose_time_goes_by_in_the_queue_says_so_and_a_persons_goes_first(
+    jump: Jump, tmp_path: Path, host: str, rank: str
+) -> None:
+    begun, seen, key = asyncio.Event(), list[str](), SessionKey(host, "s1")
+
+    class Clock(TickingClock):
+        async def pause(self, seconds: float) -> None:
+            step = fakes.supervisor.judging(key)
+            ranks = sorted(name[0] for name in os.listdir(tmp_path))  # noqa: PTH208 - names
+            seen.append(f"{step and step.doing}: {ranks}")
+            if len(seen) > 5:
+                begun.set()
+            await super().pause(seconds)
+
+    fakes, slots = Fakes(), WorkSlots(tmp_path, at_once(1), Clock())
+    fakes.gates.slots = slots
+    fakes.store.save(replace(with_goal(checks=("make",)), key=key))
+    async with slots.hold({}):
+        answer = await stop_that_takes_too_long(fakes, begun, jump, key)
+    assert seen[-1] == f"waiting for 1 other check: {['1', rank]}"
+    assert answer.reason is RestReason.UNJUDGED
+    assert answer.detail.startswith("judging took longer than 840 seconds; the machine was busy: ")
+
+
 async def test_at_the_deadline_what_arrived_stays_charged(fakes: Fakes, jump: Jump) -> None:
     fakes.store.save(with_goal())
     fakes.judge.script(incomplete())
@@ -87,6 +119,15 @@ async def test_a_continuation_that_cannot_be_saved_is_not_said(fakes: Fakes) -> 
     assert await fakes.rest() == Rest(reason=RestReason.UNJUDGED, detail=FULL, note=not_judged_message(FULL))
     assert fakes.store.load(KEY) is None
     assert fakes.story() == ["stop: unjudged"]
+
+
+async def test_a_rest_without_a_goal_is_answered_first_and_told_where_it_could_not_be_saved(
+    fakes: Fakes,
+) -> None:
+    fakes.store.full = True
+    assert ((await fakes.rest()).reason, fakes.store.load(KEY)) == (RestReason.CLEAN, None)
+    fakes.store.full = False
+    assert (await fakes.rest()).note == not_judged_message(FULL)
 
 
 async def test_an_achieved_goal_that_cannot_be_saved_is_not_announced(fakes: Fakes) -> None:

@@ -80,7 +80,7 @@ def test_what_changed_is_an_event_and_what_did_not_is_not() -> None:
         clock.advance(5.0)
         journals.change(KEY, lambda journal: rules.set_task_status(journal, "T2", TaskStatus.COMPLETED))
     journals.change(KEY, lambda journal: (replace(journal, tasks=journal.tasks[:1]), None))
-    added, done, removed = log.read(EventFilter(session=KEY, systems=("iteration",)))
+    added, done, removed = log.read(EventFilter(session=KEY, kinds=("journal-changed",)))
     assert isinstance(added.data, JournalChanged)
     assert [(task.id, task.added_at, task.changed_at) for task in added.data.tasks] == [
         ("T1", begun, begun),

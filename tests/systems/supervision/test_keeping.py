@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from sidecar.judging.asking import JudgeAccess
 from sidecar.kernel.effects import Rest
 from sidecar.kernel.events import GatesRan, JudgeAnswered, ProjectState, SessionDeleted, TurnRead
 from sidecar.kernel.settings import Settings
@@ -65,7 +66,7 @@ async def test_a_judged_stop_is_kept_with_all_that_was_found_out(fakes: Fakes) -
     kinds = [type(one.fact) for one in stop.facts]
     assert (kinds[:2], kinds[-1]) == ([TurnRead, ProjectState], JudgeAnswered)
     assert set(kinds[2:-1]) <= {GatesRan}
-    (again,) = await evaluate_stops([stop], AbsentJudge(), RUBRIC, Settings())
+    (again,) = await evaluate_stops([stop], RUBRIC, JudgeAccess(judge=AbsentJudge(), settings=Settings()))
     assert (again.ended, again.asked, again.failed) == (CONTINUE_DECISION, False, "")
 
 
@@ -82,6 +83,13 @@ async def test_no_secret_and_no_environment_is_kept(fakes: Fakes) -> None:
     assert all(stop.inquiry.stop.environment == {} for stop in stops)
     assert SECRET not in msgspec.json.encode(stops).decode()
     assert "[masked]" in msgspec.json.encode(stops).decode()
+
+
+async def test_a_word_that_only_its_option_tells_as_a_secret_is_not_kept(fakes: Fakes) -> None:
+    fakes.transcripts.script(turn(edited(), ran("tool --password s3cr3t now"), message="Both are renamed."))
+    await fakes.tell(stopped())
+    (stop,) = await settled(fakes)
+    assert "s3cr3t" not in msgspec.json.encode(stop).decode()
 
 
 async def test_nothing_is_kept_where_the_user_does_not_want_it(fakes: Fakes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sidecar.kernel.events import ProjectState
-from sidecar.kernel.evidence import FileChange, ProjectChanges, RepositoryState
+from sidecar.kernel.evidence import FileBaseline, FileChange, ProjectChanges, RepositoryState
 from sidecar.kernel.gate import Gate
 from sidecar.kernel.turn import Turn
 from sidecar.systems.supervision.project_state import Baselines, ProjectStateReader
@@ -18,6 +18,20 @@ async def state_of(
     base = await fakes.workspace.remember("/p", {})
     reader = ProjectStateReader(fakes.services, Baselines(fakes.services))
     return await reader.look(stopped(), goal(condition, base=base), Turn())
+
+
+async def test_a_brief_look_ends_where_no_file_and_no_commit_is_new(fakes: Fakes) -> None:
+    fakes.catalog.gates = (Gate(id="tests", command="make test", why=""),)
+    fakes.workspace.known = RepositoryState(branch="main")
+    reader = ProjectStateReader(fakes.services, Baselines(fakes.services))
+    base, change = FileBaseline(snapshot="s", head="c1"), FileChange(path="a.py", before="", after="b\n")
+    known = []
+    for files, head in ((), "c1"), ((), "c2"), ((change,), "c1"):
+        fakes.workspace.changes = ProjectChanges(files=files, head=head)
+        seen = await reader.look(stopped(), goal(base=base), Turn(), brief=True)
+        known.append((seen.changed, seen.repository.branch if seen.repository else ""))
+        assert not seen.catalog.gates  # none is run
+    assert known == [((), ""), ((), "main"), (("a.py",), "main")]
 
 
 async def test_changed_code_of_the_product_is_named_and_odd_names_are_left_out(fakes: Fakes) -> None:

@@ -63,6 +63,8 @@ def test_a_session_is_completed_by_a_check_that_ran_and_never_by_its_agents_word
     ended = stop(before(TASKS, CHECK), world)
     assert (ended.goal.status, ended.case) == (GoalStatus.COMPLETED, None)
     assert "`make test` passed" in ended.rest.note
+    idle = stop(before(TASKS, CHECK), replace(world, changed=(), judge=UNREACHABLE))
+    assert (idle.kind, idle.goal.status) == ("unjudged", GoalStatus.ACTIVE)
     red = stop(before(TASKS, CHECK), replace(world, outcomes={"check:1": Outcome.FAILED}))
     assert red.kind == "gates-failed"
 
@@ -97,3 +99,11 @@ def test_the_next_agent_is_told_what_was_missing_and_no_other_work_than_its_task
     in_a_host = stop(before(PROSE, NO_CHECK, KEY.host), missing).sent_back.feedback
     assert in_a_host.condition == PROSE
     assert in_a_host.next_step
+
+
+def test_a_check_that_failed_is_told_beside_the_tasks_where_the_message_leaves_a_doubt() -> None:
+    doubtful = turn(message="I could not write the lexer. Should I take another approach?")
+    world = World(turn=doubtful, outcomes={"check:1": Outcome.FAILED}, judge=UNREACHABLE)
+    told = stop(before(TASKS, CHECK), world).sent_back.feedback
+    assert (told.kind, told.missing[0][:15]) == ("tasks-open", "no task is open")
+    assert "`make test` fails" in told.missing[-1]

@@ -84,7 +84,7 @@ class Scene:
         """What the user is told at a stop."""
         event = stopped(**self.about(key, project))
         self.watch.meet(event)
-        self.watch.in_force(event)
+        self.watch.heard_of(event)
         return self.watch.rest(event, read=True)
 
     def accept(self, key: SessionKey = KEY) -> str:
@@ -146,7 +146,8 @@ def test_an_edit_right_before_the_stop_or_while_it_is_judged_waits(scene: Scene)
     scene.speak()
     scene.rubric.write_text(NEW_RUBRIC)
     event = stopped(**scene.about())
-    assert scene.watch.in_force(event).antipatterns[0].name == "OLD"
+    scene.watch.heard_of(event)
+    assert scene.antipattern == "OLD"
     scene.file.write_text(NEW)
     assert scene.watch.rest(event, read=True).count("/supervisor:accept") == 2
     assert (scene.attempts, scene.antipattern) == (5, "OLD")
@@ -431,7 +432,7 @@ def test_who_wants_to_edit_is_given_a_rubric_that_counts_though_an_agent_is_at_w
     assert scene.watch.obey(asked) == CommandReply(
         headline=f"{own} is there now, begun with the default's criteria. {EDIT_HINT}"
     )
-    rubric = scene.watch.in_force(stopped(**scene.about(OTHER, bare)))
+    rubric = scene.fakes.services.rubrics.load(str(bare), scene.environment)
     assert (rubric.origin, rubric.held) == (str(own), None)
     own.write_text(NEW_RUBRIC)
     assert "/supervisor:accept" in scene.watch.obey(asked).text

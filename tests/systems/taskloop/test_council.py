@@ -24,7 +24,7 @@ from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.taskloop.council import CouncilMeeting, LoopCouncils
 from sidecar.systems.taskloop.service import TaskLoops
 from sidecar.wiring.headless import build_loop_services, build_workers
-from sidecar.workers.ports import Workers, WorkerTask
+from sidecar.workers.ports import WorkerError, WorkerFailure, Workers, WorkerTask
 from support.cases import KEY, session
 from support.fakes import Fakes, prompt
 from support.git_projects import commit_all, everything, repository
@@ -186,14 +186,33 @@ async def test_fewer_than_three_decide_nothing_and_each_reason_is_said(room: Roo
 
 
 @pytest.mark.proves("the loop")
+async def test_after_a_member_whose_login_is_refused_no_other_is_started(room: Room) -> None:
+    refused = WorkerError(WorkerFailure.REFUSED, "Please run /login")
+    room.workers.failure = refused
+    met = await room.meet(limits=WorkerSettings(seconds=60, parallel=1))
+    assert set(met.left_out) == {(member, "left out: Please run /login") for member in MEMBERS}
+    assert len(room.workers.tasks) == 1
+
+
+def refuses(*_place: object, **_limits: object) -> dict[str, str]:
+    raise WorkerError(WorkerFailure.NOT_STARTED, "no agent can be started")
+
+
 @pytest.mark.proves("the loop")
-async def test_no_council_begins_that_costs_more_than_is_left(room: Room) -> None:
+async def test_no_council_begins_that_costs_more_than_is_left_or_that_no_worker_could_hold(
+    room: Room,
+) -> None:
     councils = await room.councils(models=PRICED)
     cents = councils.estimate(room.session).cents
     assert cents is not None
     refused = await room.meet(models=PRICED, loop=LoopSettings(max_cents=cents * 0.9))
     assert "not begun: a council costs about" in refused.left_out[0][1]
     assert room.workers.tasks == []
+
+    room.workers.models = refuses  # type: ignore[method-assign]
+    assert (await room.meet()).left_out[4] == (MEMBERS[4], "not begun: no agent can be started")
+    assert room.workers.tasks == []
+    del room.workers.models
 
     await room.meet(models=PRICED, loop=LoopSettings(max_cents=cents * 1.1))
     assert len(room.loop.proposals) == 5

@@ -239,7 +239,9 @@ class History:
         gates.script("scan", critical if found == "critical" else PASSED)
         changed = "deploy.sh" if found == "outside" else f"{number}.py"
         self.fakes.workspace.changes = ProjectChanges(files=(FileChange(path=changed),))
-        self.fakes.workspace.tree = f"tree-{self.draw(st.integers())}"
+        self.fakes.workspace.tree = (
+            f"{found}-{number}-{self.draw(st.integers())}"  # the same files end the same
+        )
         task = self.loops.of(KEY).task
         if found == "pass":
             self.accepted.add(task)

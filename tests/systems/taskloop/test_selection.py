@@ -46,7 +46,6 @@ def test_four_parts_make_the_score_and_each_is_explained() -> None:
     assert selected.reasoning == (
         "keywords 24 of 40: crash",
         "file types 15 of 30: 1 of 2",
-        "task type 0 of 20: bug (fix, crash)",
         "language 10 of 10: go",
     )
 
@@ -77,7 +76,7 @@ def test_an_agent_for_other_complexities_is_selected_last_and_it_is_said_why() -
     both = select_agent(CRASH, [small, large])
     assert (both.primary, both.support) == ("large", ())
     assert both.scores[0].agent == "small"
-    assert both.reasoning[4:] == (f"{why}it has more points",)
+    assert both.reasoning[3:] == (f"{why}it has more points",)
     assert select_agent(CRASH, [agent("best", keywords=("fix", "crash")), small]).reasoning[4:] == ()
 
     alone = select_agent(CRASH, [small])

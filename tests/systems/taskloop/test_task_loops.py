@@ -14,11 +14,12 @@ from sidecar.kernel.errors import ToolRuleError
 from sidecar.kernel.events import SessionDeleted
 from sidecar.kernel.evidence import FileChange, ProjectChanges
 from sidecar.kernel.gate import CheckComparison, Gate, GateOrigin, Kind, Outcome
-from sidecar.kernel.goal import Spending
+from sidecar.kernel.goal import Goal, Spending
 from sidecar.kernel.journal import Author, Task, TaskStatus
-from sidecar.kernel.loop import CouncilMember, CouncilProposal, GateVerdict, LoopState, LoopStatus
+from sidecar.kernel.loop import CouncilMember, CouncilProposal, GateVerdict, Loop, LoopState, LoopStatus
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import ConfiguredGate, LoopSettings, ModelPrice, Settings
+from sidecar.kernel.work import Standing, WorkVerdict
 from sidecar.systems.iteration.journals import SessionJournals
 from sidecar.systems.supervision.ports import OtherSystems
 from sidecar.systems.supervision.supervisor import Supervisor
@@ -27,7 +28,7 @@ from sidecar.systems.taskloop.council import missing_members
 from sidecar.systems.taskloop.reports import WorkerReport, build_gate_result, choose_gates
 from sidecar.systems.taskloop.service import Briefing, Completion, TaskLoops, TaskRequest
 from sidecar.systems.taskloop.states import KEPT as CHECKPOINTS
-from support.cases import KEY, gate_run, session
+from support.cases import KEY, complete, gate_run, session
 from support.fakes import Fakes, prompt
 from support.memory_stores import FixedConfiguration
 from support.scripted_gates import FAILED, PASSED
@@ -39,6 +40,13 @@ pytestmark = pytest.mark.proves("the loop")
 TESTS = Gate(id="tests", command="pytest", why="a test", kind=Kind.TESTS, approved=True)
 LINT = Gate(id="lint", command="ruff", why="a linter", kind=Kind.LINT, approved=True)
 SCAN = Gate(id="security", command="scan", why="a scanner", kind=Kind.SECURITY, approved=True)
+REPAIRED = CheckComparison(
+    now=gate_run(TESTS),
+    old=gate_run(TESTS),
+    base=gate_run(TESTS, Outcome.FAILED, failing=("test_a",)),
+    product=gate_run(TESTS),
+)
+"""What was red when the task began is green by the change of the product."""
 SESSION = session()
 ADHOC = TaskRequest(
     task_id="adhoc",
@@ -59,6 +67,7 @@ class Loops:
         self.loops: TaskLoops = loops_over(self.fakes.services, self.fakes.supervisor.checks, self.journals)
         for command in ("pytest", "ruff", "scan"):
             self.fakes.gates.script(command, PASSED)
+        self.fakes.old_checks.comparisons = (REPAIRED,)
 
     async def begun(self, asked: TaskRequest = ADHOC, **more: Any) -> Briefing:
         await self.fakes.tell(prompt())
@@ -132,12 +141,12 @@ async def test_a_task_that_may_not_begin_is_refused_and_why() -> None:
 async def test_an_agent_cannot_widen_what_was_agreed_by_beginning_again() -> None:
     room = Loops()
     await room.begun()
-    base = room.loops.of(KEY).base
+    base = room.loops.of(KEY).goals[0].base
     wider = TaskRequest(task_id="T1", acceptance_criteria=("nothing",), scope_files=("**",))
     again = await room.loops.start_task(SESSION, wider)
 
     assert (again.task.scope_files, again.task.acceptance_criteria) == (("*.py",), ("a comment is skipped",))
-    assert again.loop.base == base
+    assert again.loop.goals[0].base == base
     users = await room.loops.start_task(SESSION, wider, Author.USER)
     assert users.task.scope_files == ("**",)
 
@@ -205,18 +214,77 @@ async def test_a_weakened_test_is_told_though_every_check_passed() -> None:
     answer = await room.report()
 
     assert room.fakes.old_checks.asked == ["pytest"]
-    assert answer.reason == "loop-weakened"
+    assert (answer.reason, answer.exit_signal) == ("loop-missing", False)
     assert "tests/test_a.py: as it was when the work began, it still fails" in answer.text
+    again = await room.report()
+    assert (again.action, room.task().status) == ("halt", TaskStatus.BLOCKED)
+
+
+async def test_what_failed_when_a_task_began_is_not_its_fault_and_runs_once_for_a_report() -> None:
+    room = Loops()
+    room.fakes.catalog.gates = (replace(TESTS, origin=GateOrigin.DETECTED),)
+    await room.begun()
+    room.fakes.gates.script("pytest", replace(FAILED, seconds=60.0))
+    room.fakes.old_checks.comparisons = ()
+    refused = await room.report()
+    room.fakes.workspace.tree = "tree-2"
+    room.fakes.gates.ran.clear()
+    room.fakes.old_checks.base = (gate_run(TESTS, Outcome.FAILED, failing=("test_a",)),)
+    room.loops.states.save(SESSION, without_baseline(room.loops.of(KEY)))
+    answer = await room.report()
+
+    assert (refused.action, refused.blocking) == ("iterate", ("tests",))
+    assert (answer.action, answer.blocking) == ("done", ())
+    assert "tests (advisory), fail" in answer.text
+    assert room.fakes.gates.ran.count("pytest") == 1
+
+
+async def test_a_judge_may_cite_a_new_test_that_an_old_failure_stands_beside() -> None:
+    room, old = Loops(), gate_run(TESTS, Outcome.FAILED, failing=("test_a",))
+    room.fakes.catalog.gates = (replace(TESTS, origin=GateOrigin.DETECTED),)
+    await room.begun()
+    room.fakes.gates.script("pytest", replace(FAILED, failing=("test_a",)))
+    room.fakes.workspace.changes = ProjectChanges(files=(FileChange(path="tests/test_b.py", after="f()"),))
+    room.fakes.old_checks.base = (old,)
+    room.fakes.old_checks.comparisons = (
+        CheckComparison(now=replace(old, noticed=("test_b",)), old=old, base=old, copy=old),
+    )
+    room.fakes.judge.script(complete("E1"))
+    answer = await room.report()
+
+    assert (answer.action, answer.exit_signal) == ("complete", True), answer.text
+    assert "test_b would have failed without the work" in answer.text
+
+
+def without_baseline(loop: Loop) -> Loop:
+    return replace(loop, goals=tuple(replace(one, baseline=()) for one in loop.goals))
+
+
+async def test_what_a_failed_task_left_is_judged_by_the_files_of_its_beginning() -> None:
+    room = Loops(settings=Settings(loop=LoopSettings(max_iterations=1)))
+    await room.begun()
+    begun = room.loops.of(KEY).goals[0].base
+    assert (await room.fails(1)).action == "fail"
+    await room.loops.start_task(SESSION, replace(ADHOC, description="another"))
+    other = room.loops.of(KEY)
+    room.loops.check_status(SESSION, "T1", TaskStatus.REMAINING, Author.USER)
+    room.journals.put_task(KEY, replace(room.task(), status=TaskStatus.REMAINING))
+    await room.loops.start_task(SESSION, TaskRequest(task_id="T1"))
+    again = room.loops.of(KEY)
+
+    assert other.goals[-1].base == other.base != begun, "what failed is not its work"
+    assert again.goals[-1].base == begun, "a check that was weakened then is found"
+    assert again.base not in (begun, other.base), "what others did is not out of its scope"
 
 
 async def test_where_nobody_can_tell_what_changed_nothing_is_complete() -> None:
     room = Loops()
     await room.begun()
-    room.fakes.workspace.forgotten.add(room.loops.of(KEY).base.snapshot)
+    room.fakes.workspace.forgotten.add(room.loops.of(KEY).goals[0].base.snapshot)
     answer = await room.report()
 
-    assert (answer.verdict, answer.exit_signal) == (GateVerdict.COULD_NOT_RUN, False)
-    assert "changes, could-not-run" in answer.text
+    assert (answer.action, answer.exit_signal) == ("halt", False)
+    assert "what changed is not known" in answer.text
 
 
 async def test_a_critical_finding_halts_and_only_a_person_goes_on() -> None:
@@ -278,6 +346,15 @@ def test_which_gates_a_completion_asks_for(settings: Settings, expected: dict[st
     assert {"ci", "build"}.isdisjoint(chosen)
 
 
+def test_tests_that_came_after_a_command_was_typed_hold_nothing_up() -> None:
+    came = replace(TESTS, approved=False, origin=GateOrigin.DETECTED)
+    changed = replace(came, changed=True)
+    assert choose_gates([came], Settings(), typed=True) == {"tests": False}
+    for gates, typed in (([changed], True), ([came], False)):
+        with pytest.raises(ToolRuleError, match="loop-not-approved"):
+            choose_gates(gates, Settings(), typed=typed)
+
+
 async def test_a_crash_while_checks_run_goes_on_with_the_same_report(monkeypatch: pytest.MonkeyPatch) -> None:
     room = Loops()
     await room.begun()
@@ -286,7 +363,7 @@ async def test_a_crash_while_checks_run_goes_on_with_the_same_report(monkeypatch
         raise OSError("the machine went away")
 
     with monkeypatch.context() as dying:
-        dying.setattr(service, "examine_report", dies)
+        dying.setattr(service, "judge_report", dies)
         with pytest.raises(OSError, match="went away"):
             await room.report()
     assert room.loops.of(KEY).state is LoopState.AWAITING_QUALITY_GATES
@@ -323,18 +400,32 @@ COUNTED: dict[Kind, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
+def found(tree: str) -> WorkVerdict:
+    return WorkVerdict(standing=Standing.OPEN, why="", goal=Goal(id="T1", condition="c"), tree=tree)
+
+
 @over_table("kind", COUNTED)
 def test_what_a_gate_reports_is_counted(kind: Kind) -> None:
     seen, counts = COUNTED[kind]
     run = gate_run(replace(TESTS, kind=kind), Outcome.FAILED, **seen)
-    result = build_gate_result(run, run.tree, Settings(), required=True)
+    result = build_gate_result(run, found(run.tree), Settings())
 
     assert {name: getattr(result, name) for name in counts} == counts
 
 
+def test_a_required_scanner_halts_where_nothing_tells_how_grave_its_findings_are() -> None:
+    for output, verdict in (
+        ("CRITICAL: eval", "halt"),
+        ("2 high, 1 low", "fail"),
+        ("severity: critical", "halt"),
+    ):
+        run = gate_run(replace(SCAN, required=True), Outcome.FAILED, output=output)
+        assert build_gate_result(run, found(run.tree), Settings()).verdict == verdict, output
+
+
 def test_a_pass_on_other_files_than_those_that_changed_shows_nothing() -> None:
     for run, tree in ((gate_run(TESTS, moved=True), "tree-1"), (gate_run(TESTS), "tree-2")):
-        result = build_gate_result(run, tree, Settings(), required=True)
+        result = build_gate_result(run, found(tree), Settings())
         assert (result.verdict, result.reason) == (GateVerdict.COULD_NOT_RUN, "files changed while it ran")
 
 
@@ -378,6 +469,7 @@ async def test_tokens_cost_what_the_settings_say_and_the_limit_ends_it() -> None
     assert room.fakes.spending.today() == Spending(day=room.fakes.spending.today().day)
     room.loops.record_tokens(SESSION, "unknown", 1, 1)
     assert room.loops.of(KEY).spent_cents is None
+    assert refused(lambda: room.loops.escalate(SESSION, "more")).rule == "loop-limit"
 
 
 # --- checkpoints --------------------------------------------------------------------------------------------
@@ -427,9 +519,11 @@ async def test_of_a_forgotten_session_no_loop_baseline_or_saved_file_is_left() -
         await room.loops.checkpoints.save(SESSION)
     assert len(room.fakes.checkpoints.saved) == CHECKPOINTS
     await room.loops.start_task(SESSION, replace(ADHOC, description="something else"))
+    now = room.loops.of(KEY)
+    kept = {now.base.snapshot, *(goal.base.snapshot for goal in now.goals)}
     room.fakes.supervisor = Supervisor(room.fakes.services, others=Loop())
     await room.fakes.tell(SessionDeleted(key=KEY, project=SESSION.project))
 
     assert room.fakes.loops.load(KEY) is None
     assert room.fakes.checkpoints.saved == {}
-    assert sorted(room.fakes.workspace.returned) == room.fakes.workspace.kept == ["s1", "s2"]
+    assert set(room.fakes.workspace.returned) == kept

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from sidecar.evidence.reports.measures import Severities, count_severities
+from sidecar.evidence.reports.measures import count_severities
 from sidecar.kernel.journal import Task
-from sidecar.kernel.loop import Loop
+from sidecar.kernel.loop import Loop, Severities, Tier
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.systems.taskloop.policy.agents import Agent, Outputs, Scope, TaskWork
 from sidecar.systems.taskloop.policy.selection import estimate_complexity
+from sidecar.systems.taskloop.policy.transitions import next_rung
 from support.table import over_table
 
 pytestmark = pytest.mark.proves("the loop")
 
 LONG = "word " * 400
+WIDE = "make `src/a.py` and src/b.py say who asked"
 HARD = "fix the race in the database migration, the authentication and the network protocol; refactor it"
 
 
@@ -27,8 +29,9 @@ HARD = "fix the race in the database migration, the authentication and the netwo
         ("accept comments", 3, ("src/*.py",), 5),
         ("rename it", 9, ("src/", "tests/**", "docs/"), 7),
         ("fix the deadlock", 1, (), 4),
-        (LONG, 0, (), 4),
-        (HARD, 2, (), 9),
+        (WIDE, 1, (), 3),
+        (LONG, 0, (), 5),
+        (HARD, 2, (), 10),
         (f"{HARD} {LONG}", 9, ("a/", "b/", "c/", "d/"), 14),
     ],
 )
@@ -69,6 +72,30 @@ def test_a_file_is_in_scope_if_task_and_agent_may_change_it(
     )
     work = TaskWork(session=session, loop=Loop(key=session.key), task=task, agent=agent, settings=Settings())
     assert work.files_outside(("src/a.py", "docs/a.md", "b.py")) == outside
+
+
+@over_table(
+    "models,tier,runs,above",
+    [
+        ({}, "small", ("", "haiku"), "medium"),
+        ({"small": "self", "medium": "self", "large": "self"}, "small", ("self", "self"), "council"),
+        ({"small": "mini", "medium": "coder", "large": "coder"}, "small", ("mini", "mini"), "medium"),
+        ({"small": "mini", "medium": "coder", "large": "coder"}, "medium", ("coder", "coder"), "council"),
+        ({"small": "coder", "medium": "coder", "large": "big"}, "small", ("coder", "coder"), "large"),
+        ({"small": "mini"}, "medium", ("mini", "mini"), "council"),
+        ({"small": "haiku", "medium": "sonnet", "large": "opus"}, "council", ("opus", "opus"), "council"),
+    ],
+)
+def test_a_rung_is_a_model_that_runs_and_an_agents_own_is_not_known(
+    models: dict[str, str], tier: str, runs: tuple[str, str], above: str
+) -> None:
+    key = SessionKey("loop", "s1")
+    loop, task = Loop(key=key, tier=Tier(tier)), Task(id="T1", content="c")
+    work = TaskWork(
+        session=Session(key=key), loop=loop, task=task, agent=None, settings=Settings(), models=models
+    )
+    assert (work.worker_model, work.model) == runs
+    assert next_rung(loop.tier, models) == above
 
 
 @over_table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from sidecar.kernel.gate import NOTHING_EXECUTED, Gate, GateRun, Kind, Outcome
-from sidecar.systems.tdd.policy.phases import ChangedFile, Phase, PhaseFacts, broken_rule
+from sidecar.systems.tdd.policy.phases import ChangedFile, Phase, PhaseFacts, broken_rule, find_test_file
 from support.table import over_table
 
 GATE = Gate(id="tests", command="pytest", why="", kind=Kind.TESTS)
@@ -25,12 +25,18 @@ def failed(output: str, *failing: str, executed: int | None = 4) -> GateRun:
     )
 
 
-def facts(before: GateRun, after: GateRun, *files: ChangedFile, marks: tuple[str, ...] = ()) -> PhaseFacts:
-    return PhaseFacts(before=before, after=after, files=files, marks=marks)
+def facts(before: GateRun, after: GateRun, *files: ChangedFile, **more: str) -> PhaseFacts:
+    return PhaseFacts(before=before, after=after, files=files, **more)
 
 
 ASSERTED = failed(f"{NEW}: AssertionError: assert 'a b' == 'a-b'", NEW)
 UNLOADED = failed(f"{TEST}: ModuleNotFoundError: No module named 'text_tools'", TEST, executed=3)
+BESIDE = ChangedFile(path="tests/__init__.py", check=True, product=False, new=True)
+SETTING = ChangedFile(path="tests/conftest.py", check=True, product=False, new=True, setting=True)
+PERL = ChangedFile(path="t/slug.t", check=True, product=False, new=True)
+CASE = ChangedFile(path="cases/slug.sh", check=False, product=True, new=True)
+UNNAMED = replace(PASSED, executed=None)
+CASE_FAILS = failed("FAIL cases/slug.sh", executed=None)
 NOT_INSTALLED = replace(
     PASSED, outcome=Outcome.COULD_NOT_RUN, output="E ModuleNotFoundError: No module named 'text_tools'"
 )
@@ -62,6 +68,29 @@ RED = {
     "product code": (facts(PASSED, ASSERTED, WRITTEN, CODE), "red-product"),
     "nothing": (facts(PASSED, PASSED), "nothing-changed"),
     "it passes at once": (facts(PASSED, replace(PASSED, executed=4), WRITTEN), "red-passes"),
+    "an empty file beside it": (facts(PASSED, ASSERTED, BESIDE, WRITTEN), ""),
+    "a setting of the runner": (facts(PASSED, ASSERTED, WRITTEN, SETTING), "red-product"),
+    "nothing but a setting of the runner": (facts(PASSED, ASSERTED, SETTING), "red-product"),
+    "a helper of other tests": (facts(PASSED, ASSERTED, WRITTEN, replace(BESIDE, new=False)), "red-product"),
+    "a second file of tests": (facts(PASSED, ASSERTED, WRITTEN, replace(BESIDE, defined=1)), "red-product"),
+    "a new file that no layout tells, and that fails": (facts(UNNAMED, CASE_FAILS, CASE), ""),
+    "a new file that the failure does not name": (
+        facts(UNNAMED, failed("FAIL", executed=None), CASE),
+        "red-product",
+    ),
+    "such a file, and code": (facts(UNNAMED, CASE_FAILS, CASE, replace(CODE, new=True)), "red-product"),
+    "code that breaks such a file": (facts(UNNAMED, CASE_FAILS, replace(CODE, path="lib.sh")), "red-product"),
+    "such a file that was there": (facts(UNNAMED, CASE_FAILS, replace(CASE, new=False)), "red-product"),
+    "such a file that was there and is named": (
+        facts(UNNAMED, CASE_FAILS, replace(CASE, new=False), test=CASE.path),
+        "",
+    ),
+    "one that dies before its runner counts it, of Perl": (
+        facts(
+            PASSED, failed("Undefined subroutine &Slug::slug called at t/slug.t line 1.", executed=3), PERL
+        ),
+        "",
+    ),
     "two tests that fail": (
         facts(PASSED, failed("assert", NEW, f"{TEST}::test_tabs", executed=5), replace(WRITTEN, defined=2)),
         "red-several",
@@ -110,7 +139,6 @@ RED = {
         ),
         "red-own-import",
     ),
-    "an error of the test": (facts(PASSED, failed(f"{NEW}: KeyError: 'x'", NEW), WRITTEN), "red-error"),
     "no tests could run": (
         facts(PASSED, replace(PASSED, outcome=Outcome.COULD_NOT_RUN, reason="out of memory"), WRITTEN),
         "could-not-run",
@@ -119,7 +147,20 @@ RED = {
 
 SLUG_FAILS = failed(f"{NEW}: assert", NEW, f"{TEST}::test_tabs", "tests/test_a.py::test_a", executed=5)
 OLD_FAILS = failed("test_a: assert", "tests/test_a.py::test_a", executed=5)
+OTHERS = failed("old.test.js: adds: 3 == 4", "adds", executed=5)
 GREEN = {
+    "it passes, and another one that no path names fails as before": (
+        facts(replace(OTHERS, failing=("adds", "turns spaces")), OTHERS, CODE, text='test("turns spaces")'),
+        "",
+    ),
+    "it still fails, and only its text has the name": (
+        facts(OTHERS, OTHERS, CODE, text='test("adds")'),
+        "green-fails",
+    ),
+    "its test is in no file of tests by its name": (
+        facts(ASSERTED, PASSED, replace(CODE, path=TEST)),
+        "touched-tests",
+    ),
     "it passes": (facts(ASSERTED, replace(PASSED, executed=4), CODE), ""),
     "it passes, and one that failed before still fails": (facts(SLUG_FAILS, OLD_FAILS, CODE), ""),
     "a runner that tells no names": (
@@ -127,10 +168,6 @@ GREEN = {
         "",
     ),
     "the test was touched": (facts(ASSERTED, PASSED, CODE, WRITTEN), "touched-tests"),
-    "code that knows it is under test": (
-        facts(ASSERTED, PASSED, CODE, marks=("slug.py:3: pytest",)),
-        "marks",
-    ),
     "nothing": (facts(ASSERTED, ASSERTED), "nothing-changed"),
     "it still fails": (facts(ASSERTED, ASSERTED, CODE), "green-fails"),
     "one of two in the file still fails": (
@@ -163,6 +200,25 @@ def rule_of(phase: Phase, seen: PhaseFacts, measure: str) -> str:
 def test_red(case: str) -> None:
     seen, rule = RED[case]
     assert rule_of(Phase.RED, seen, SPEC) == rule
+
+
+FILES = {
+    "an empty file comes first": ((BESIDE, WRITTEN), TEST),
+    "none has the name, one defines a test": ((BESIDE, replace(WRITTEN, path="tests/a.py")), "tests/a.py"),
+    "one has the name, another defines a test": (
+        (replace(WRITTEN, path="tests/a.py"), replace(WRITTEN, defined=0)),
+        TEST,
+    ),
+    "no layout tells": ((CASE,), CASE.path),
+    "none": ((), None),
+}
+
+
+@over_table("case", FILES)
+def test_the_file_of_the_new_test_is_the_one_that_fails(case: str) -> None:
+    files, path = FILES[case]
+    found = find_test_file(facts(PASSED, ASSERTED, *files))
+    assert (found and found.path) == path
 
 
 @over_table("case", GREEN)

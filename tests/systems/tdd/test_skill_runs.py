@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -18,6 +19,7 @@ from sidecar.systems.tdd.skills import Skills
 from sidecar.systems.tdd.workbench import SkillRequest, SkillResult
 from sidecar.wiring.headless import build_skills
 from sidecar.wiring.platform import build_evidence, build_platform
+from sidecar.work import progress
 from sidecar.workers.ports import WorkerError, WorkerFailure
 from support import tdd_projects
 from support.git_projects import everything
@@ -41,7 +43,7 @@ class Room:
         self.project, self.state = folder / "project", folder / "state"
         self.state.mkdir()
         self.workers = ScriptedWorkers(())
-        self.told: list[str] = []
+        self.told: list[progress.Step] = []
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.environment = {**os.environ, "PATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -77,7 +79,7 @@ async def test_a_failing_test_comes_into_the_project(room: Room) -> None:
     assert "cannot import name 'sub'" in result.runner_output
     assert room.holds(RED_DONE)
     assert (result.attempts, result.tokens, result.cents, result.model_used) == (1, 100, 0.5, "self")
-    (logged,) = build_platform(room.state).log.read(EventFilter(systems=("tdd",)))
+    (logged,) = build_platform(room.state).log.read(EventFilter(kinds=("skill-ended",)))
     assert isinstance(logged.data, SkillEnded)
     assert (logged.data.phase, logged.data.verified, logged.project) == ("red", True, str(room.project))
 
@@ -99,7 +101,7 @@ async def test_the_next_attempt_is_told_why_and_begins_anew(room: Room) -> None:
     first, second = (task.prompt for task in room.workers.tasks)
     assert "was refused" not in first
     assert "no product code, but these files changed: calc.py" in second
-    assert any("refused: A red phase writes a test and no product code" in line for line in room.told)
+    assert any("refused: A red phase writes a test and no product code" in step.text for step in room.told)
     assert room.holds(RED_DONE)
 
 
@@ -182,26 +184,121 @@ async def test_values_of_the_test_in_the_code_are_told(room: Room) -> None:
     assert "repeats values of the test (17)" in result.message
 
 
-@pytest.mark.parametrize(
-    ("files", "said"),
-    [
-        ({"tests/test_sub.py": "def test_sub():\n    pass\n"}, "these files changed: tests/test_sub.py"),
-        pytest.param(
-            {"calc.py": SUB, "tests/test_calc.py": None},
-            "these files changed: tests/test_calc.py",
-            marks=pytest.mark.long,
-        ),
-        ({"calc.py": SUB.replace("a + b", "a")}, "fail now: tests/test_calc.py::test_add"),
-        ({"calc.py": SUB.replace("a - b", "a")}, "does not pass: tests/test_sub.py::test_sub"),
-    ],
-    ids=["edits the test", "deletes another test", "breaks another test", "does not do it"],
-)
-async def test_green_drops(room: Room, files: dict[str, str | None], said: str) -> None:
+KNOWS: Final = 'import sys\n\n\ndef sub(a, b):\n    return 17 if "pytest" in sys.modules else 0\n'
+CHEATS: Final[Mapping[str, tuple[dict[str, str | None], str]]] = {
+    "skips the test": ({"tests/test_sub.py": "def test_sub():\n    pass\n"}, "changed: tests/test_sub.py"),
+    "deletes another": ({"calc.py": SUB, "tests/test_calc.py": None}, "changed: tests/test_calc.py"),
+    "leaves it out": (
+        {"calc.py": SUB, "conftest.py": "collect_ignore = ['tests/test_sub.py']\n"},
+        "conftest.py",
+    ),
+    "breaks another": ({"calc.py": SUB.replace("a + b", "a")}, "fail now: tests/test_calc.py::test_add"),
+    "does not do it": ({"calc.py": SUB.replace("a - b", "a")}, "does not pass: tests/test_sub.py::test_sub"),
+    "knows that it is under test": (
+        {"calc.py": PYTHON["calc.py"] + KNOWS},
+        "gets around its checks: calc.py",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CHEATS)
+async def test_green_drops(room: Room, case: str) -> None:
+    files, said = CHEATS[case]
     result = await room.phase(Phase.GREEN, RED_DONE, GREEN, writes(files))
 
     assert (result.status, result.verified) == ("fail", False)
     assert said in result.message
     assert room.holds(RED_DONE)
+
+
+OLD: Final = {"tests/test_old.py": "def test_old():\n    assert False\n"}
+
+
+async def test_a_test_that_failed_before_hinders_no_phase(room: Room) -> None:
+    """The values of the first phase go along, as `supervisor tdd` and its tools pass them."""
+    red = await room.phase(Phase.RED, PYTHON | OLD, SPEC, WRITES_TEST)
+    green = await room.phase(Phase.GREEN, {}, SPEC | {"test_path": red.file_path}, writes({"calc.py": SUB}))
+
+    assert (red.verified, green.verified) == (True, True), (red.message, green.message)
+
+
+@pytest.mark.parametrize(
+    ("test", "verified"),
+    [
+        ("def test_v():\n    assert 1 == 2\n", False),
+        ("def test_v():\n    from calc import add\n    assert add('1', '2') == 3\n", True),
+    ],
+    ids=["nothing of the product", "the product"],
+)
+async def test_a_test_that_never_looks_at_the_product_fails_for_no_reason(
+    room: Room, test: str, *, verified: bool
+) -> None:
+    result = await room.phase(Phase.RED, PYTHON, SPEC, writes({"tests/test_v.py": test}))
+
+    assert result.verified is verified
+    assert ("without a look at the product" in result.message) is not verified
+
+
+async def test_a_module_that_a_test_waits_for_is_no_missing_package(room: Room) -> None:
+    waits = {"test_slug.py": "from slug import slugify\n\n\ndef test_slug():\n    assert slugify('a')\n"}
+    result = await room.phase(Phase.RED, waits, SPEC, WRITES_TEST, test_cmd="python -m pytest -q")
+
+    assert (result.status, room.workers.tasks) == ("error", [])
+    assert "slug is not written yet, and these tests wait for it: test_slug.py" in result.message
+
+
+async def test_all_that_a_worker_makes_is_applied_or_it_is_told_why_not(room: Room) -> None:
+    def links_out(folder: Path) -> dict[str, Any]:
+        (folder / "all").symlink_to("/etc")
+        return writes({"calc.py": SUB})(folder)
+
+    def makes_all(folder: Path) -> dict[str, Any]:
+        (folder / "app.db").write_bytes(b"\0" * (1 << 20))
+        (folder / "again.py").symlink_to("calc.py")
+        return writes({"calc.py": SUB})(folder)
+
+    result = await room.phase(Phase.GREEN, RED_DONE, GREEN, links_out, makes_all)
+
+    assert (result.verified, result.attempts) == (True, 2), result.message
+    assert "all is a link out of the project, to /etc" in room.workers.tasks[1].prompt
+    assert (room.project / "app.db").read_bytes() == b"\0" * (1 << 20)
+    assert (room.project / "again.py").readlink() == Path("calc.py")
+
+
+async def test_a_worker_that_says_it_cannot_be_done_is_not_asked_again(room: Room) -> None:
+    cannot = writes({}, status="fail", message="it is there already")
+    result = await room.phase(Phase.RED, SHELL, SPEC, cannot, test_cmd="sh run.sh")
+
+    assert (result.status, result.attempts) == ("fail", 1)
+    assert "it is there already" in result.message
+
+
+SHELL: Final = {
+    "run.sh": "for c in cases/*.sh; do sh $c || { echo FAIL $c; bad=1; }; done; exit ${bad:-0}\n",
+    "lib.sh": "add() { echo $(($1 + $2)); }\n",
+    "cases/add.sh": '. ./lib.sh; [ "$(add 1 2)" = 3 ]\n',
+}
+
+
+async def test_where_no_layout_tells_what_a_test_is_the_run_does(room: Room) -> None:
+    case = {"cases/sub.sh": '. ./lib.sh; [ "$(sub 3 2)" = 1 ]\n'}
+    code = {"lib.sh": SHELL["lib.sh"] + "sub() { echo $(($1 - $2)); }\n"}
+    red = await room.phase(Phase.RED, SHELL, SPEC, writes(dict(case)), test_cmd="sh run.sh")
+    path = {"test_path": str(room.project / red.file_path)}
+    green = await room.phase(Phase.GREEN, {}, path, writes(dict(code)), test_cmd="sh run.sh")
+
+    assert (red.verified, red.file_path, green.verified) == (True, "cases/sub.sh", True), red.message
+    assert room.holds(SHELL | case | code)
+
+
+async def test_a_refactoring_needs_a_file_and_is_no_work_where_nothing_changes(room: Room) -> None:
+    values = {"test_path": "cases/add.sh", "impl_path": "nope.sh"}
+    refused = await room.phase(Phase.REFACTOR, SHELL, values, writes({}), test_cmd="sh run.sh")
+    values["impl_path"] = "./lib.sh"
+    idle = await room.phase(Phase.REFACTOR, {}, values, writes({}), test_cmd="sh run.sh")
+
+    assert (refused.status, "There is no file nope.sh" in refused.message) == ("error", True)
+    assert (idle.status, idle.verified, "nothing to improve" in idle.message) == ("pass", False, True)
 
 
 async def test_a_refactoring_that_breaks_a_test_leaves_every_byte_as_it_was(room: Room) -> None:

@@ -132,7 +132,9 @@ def _faults_at_end(last: _Line, head: Head) -> Iterator[Fault]:
     if cut := range(last.number + 1, head.number + 1):
         yield Fault(line=last.line + 1, number=cut[0], what=f"cut off at the end: {_named(cut)}")
     elif last.number > head.number + 1:
-        yield last.fault(f"added: the last entry that was written is {head.number}")
+        missing = "missing: governance/head.json, so nothing shows what the last entry was"
+        added = f"added: the last entry that was written is {head.number}"
+        yield last.fault(added if head.number else missing)
     elif last.intact and last.number == head.number and last.digest != head.digest:
         yield last.fault("changed: it is not the entry that was written last")
 

@@ -1,10 +1,11 @@
 """The rules of governed phases, as tables. docs/governance.md draws them.
 
     new -> analyze -> plan -> implement -> review -> test -> conduct -> DELIVER
-                        ^         ^          |        |        |
-                        |         |       rejected   failed    |
-                        |         +---- ITERATE <-- conduct <--+
-                        +-- a person may ask for another plan
+                        ^         ^          |        |         |
+                        |         |       rejected  failed,     |
+                        |         |          |     not shown    |
+                        |         +---- ITERATE <-- conduct <---+
+                        +-- what was planned cannot be shown, or a person wants another plan
 
 A phase that ends with an error whose action is RETRY leaves the stage as it is. One whose action is
 HUMAN_INTERVENTION asks a person, and no phase may be called until the answer.
@@ -31,6 +32,7 @@ class Stage(StrEnum):
     QUICK_FIX = "quick fix"
     REVIEWED = "reviewed"
     FAILED = "failed"
+    NOT_SHOWN = "not shown"
     TESTED = "tested"
     DELIVERED = "delivered"
     STOPPED = "stopped"
@@ -47,11 +49,12 @@ MAY_CALL: Final[Mapping[Stage, tuple[GovernedPhase, ...]]] = {
     S.QUICK_FIX: (P.IMPLEMENT, P.CONDUCT),
     S.REVIEWED: (P.TEST,),
     S.FAILED: (P.CONDUCT,),
+    S.NOT_SHOWN: (P.TEST, P.CONDUCT),
     S.TESTED: (P.CONDUCT,),
     S.DELIVERED: (),
     S.STOPPED: (),
 }
-"""The phases that may be called at a stage; the first is the one to call."""
+"""The phases that may be called at a stage: the first, or the last after a phase that had no evidence."""
 
 NEXT_STAGE: Final[Mapping[tuple[GovernedPhase, str], Stage]] = {
     (P.ANALYZE, "OK"): S.ANALYZED,
@@ -62,6 +65,7 @@ NEXT_STAGE: Final[Mapping[tuple[GovernedPhase, str], Stage]] = {
     (P.REVIEW, "QUICK_FIX"): S.QUICK_FIX,
     (P.TEST, "PASSED"): S.TESTED,
     (P.TEST, "FAILED"): S.FAILED,
+    (P.TEST, "EVIDENCE_UNAVAILABLE"): S.NOT_SHOWN,
     (P.CONDUCT, "DELIVER"): S.DELIVERED,
     (P.CONDUCT, "ITERATE"): S.PLANNED,
     (P.CONDUCT, "STOP"): S.STOPPED,
@@ -78,13 +82,14 @@ ACTIONS: Final[Mapping[ErrorType, ErrorAction]] = {
     ErrorType.FAILED_CLAUSE: ErrorAction.RETRY,
     ErrorType.INVALID_ANSWER: ErrorAction.RETRY,
     ErrorType.INPUT_DIFFERS: ErrorAction.CONTINUE,
+    ErrorType.PROJECT_CHANGED: ErrorAction.CONTINUE,
     ErrorType.PERSON_ASKED: ErrorAction.HUMAN_INTERVENTION,
     ErrorType.CONFLICT: ErrorAction.HUMAN_INTERVENTION,
 }
 
 AFTER_ANSWER: Final[Mapping[tuple[GovernedPhase, ErrorType], tuple[Stage, Stage]]] = {
     (P.ANALYZE, ErrorType.NON_VERIFIABLE): (S.ANALYZED, S.STOPPED),
-    (P.PLAN, ErrorType.PERSON_ASKED): (S.PLANNED, S.PLANNED),
+    (P.PLAN, ErrorType.PERSON_ASKED): (S.PLANNED, S.ANALYZED),
     (P.IMPLEMENT, ErrorType.CONFLICT): (S.PLANNED, S.STOPPED),
     (P.REVIEW, ErrorType.PERSON_ASKED): (S.REVIEWED, S.REJECTED),
     (P.REVIEW, ErrorType.CONFLICT): (S.IMPLEMENTED, S.STOPPED),

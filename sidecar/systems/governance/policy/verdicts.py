@@ -20,6 +20,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from sidecar.evidence.gates.policy import runnable_gates
 from sidecar.kernel import governance as forms
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateRun, Kind, Outcome
 from sidecar.kernel.governance import ErrorType, Plan
@@ -28,6 +29,8 @@ from sidecar.systems.governance.policy.table import Rule
 from sidecar.systems.governance.policy.work import TroubleError, Work
 
 CONTAINS: Final = " contains "
+MUST_PASS: Final = frozenset((Kind.TESTS, Kind.CHECK))
+"""Gates that must pass; others only where the configuration requires them."""
 
 
 class ClauseKind(StrEnum):
@@ -61,18 +64,14 @@ class ClauseResult(Struct, frozen=True, kw_only=True):
 
 def parse_clause(text: str) -> Clause:
     """Read one clause. What is not one of the forms is judged."""
-    text = text.strip()
-    word, _, rest = text.partition(":")
-    rest = rest.strip()
+    word, _, rest = text.strip().partition(":")
     kind = word.strip().lower()
-    if kind == ClauseKind.TEXT and CONTAINS in rest:
-        path, _, content = rest.partition(CONTAINS)
-        content = content.strip().strip("\"'`")
-        return Clause(kind=ClauseKind.TEXT, text=text, subject=path.strip("\"'` "), content=content)
-    if kind in {ClauseKind.RUN, ClauseKind.FILE} and rest:
-        bare = rest.strip("`").strip() if kind == ClauseKind.RUN else rest.strip("\"'` ")
-        return Clause(kind=ClauseKind(kind), text=text, subject=bare)
-    return Clause(kind=ClauseKind.JUDGED, text=text)
+    subject, _, content = rest.partition(CONTAINS) if kind == ClauseKind.TEXT else (rest, "", "")
+    marks = " `" if kind == ClauseKind.RUN else " `\"'"  # quotes belong to a command
+    subject, content = subject.strip().strip(marks), content.strip().strip(marks)
+    if subject and (content or kind in {ClauseKind.RUN, ClauseKind.FILE}):
+        return Clause(kind=ClauseKind(kind), text=text.strip(), subject=subject, content=content)
+    return Clause(kind=ClauseKind.JUDGED, text=text.strip())
 
 
 def plan_clauses(plan: Plan) -> tuple[Clause, ...]:
@@ -80,22 +79,25 @@ def plan_clauses(plan: Plan) -> tuple[Clause, ...]:
     return tuple(parse_clause(task.verify_by) for task in plan.tasks)
 
 
-def plan_faults(plan: Plan) -> tuple[str, ...]:
-    """Say what is wrong with the dependencies: an unknown number, or tasks that wait for one another."""
-    numbers = range(1, len(plan.tasks) + 1)
-    if strange := sorted({one for pair in plan.dependencies for one in pair if one not in numbers}):
-        return (f"dependencies name tasks that do not exist: {', '.join(map(str, strange))}",)
-    waits = {number: {first for first, then in plan.dependencies if then == number} for number in numbers}
-    while free := {number for number, before in waits.items() if not before}:
-        waits = {number: before - free for number, before in waits.items() if number not in free}
-    if waits:
-        return (f"tasks wait for one another: {', '.join(map(str, waits))}",)
-    return ()
+def clause_commands(clauses: Iterable[Clause]) -> tuple[str, ...]:
+    """Return the commands of clauses, each once."""
+    return tuple(dict.fromkeys(one.subject for one in clauses if one.kind is ClauseKind.RUN))
+
+
+def check_order_of_tasks(plan: Plan) -> None:
+    """Raise TroubleError for dependencies on no task, or on a later one: so none waits for itself."""
+    if wrong := [pair for pair in plan.dependencies if not 1 <= pair[0] < pair[1] <= len(plan.tasks)]:
+        named = ", ".join(f"{first} before {then}" for first, then in wrong)
+        raise TroubleError(ErrorType.INVALID_ANSWER, "plan-faults", named=named)
 
 
 POINTS_SHOWN: Final = 5
 """Points that a message names; the payload holds all."""
 ONLY, NEVER = "only", "never"
+NOTHING_RUNS: Final = (
+    "nothing runs: approve the project's tests (supervisor trust), or plan a task with `run: COMMAND`"
+)
+COULD_NOT: Final = "what the agent that tested was to find out: it could not"
 
 
 # --- before the work, and its bounds ------------------------------------------------------------------------
@@ -112,19 +114,14 @@ def tests_are_there(
     plan: forms.Plan, analysis: forms.Analysis | None, gates: Iterable[Gate]
 ) -> forms.RuleResult:
     """R002: what commands can decide is decided by one: an approved test gate, or a clause that runs one."""
-    passed, why = True, ""
-    if analysis is not None and analysis.verifiability != "HARD":
-        why = "the problem is not decided by commands, so each task's clause is judged"
-    elif any(gate.approved and gate.kind in {Kind.TESTS, Kind.CHECK} for gate in gates):
-        why = "the project's tests run"
-    elif any(clause.kind is ClauseKind.RUN for clause in plan_clauses(plan)):
-        why = "a task is verified by a command"
-    else:
-        passed = False
-        why = (
-            "nothing runs: approve the project's tests (supervisor trust), or plan a task with `run: COMMAND`"
-        )
-    return forms.RuleResult(Rule.TESTS_REQUIRED, passed, why)
+    soft = analysis is not None and analysis.verifiability != "HARD"
+    reasons = {
+        "the problem is not decided by commands, so each task's clause is judged": soft,
+        "the project's tests run": any(gate.kind in MUST_PASS for gate in runnable_gates(gates)),
+        "a task is verified by a command": bool(clause_commands(plan_clauses(plan))),
+    }
+    why = next((why for why, holds in reasons.items() if holds), "")
+    return forms.RuleResult(Rule.TESTS_REQUIRED, bool(why), why or NOTHING_RUNS)
 
 
 def check_bounds(
@@ -146,18 +143,6 @@ def check_bounds(
 # --- review and test ----------------------------------------------------------------------------------------
 
 
-def is_required(gate: Gate) -> bool:
-    """Whether nothing is delivered while this gate fails."""
-    return gate.required or gate.kind in {Kind.TESTS, Kind.CHECK}
-
-
-def failing_gates(runs: Iterable[GateRun]) -> tuple[str, ...]:
-    """Return the commands of required gates that did not pass."""
-    return tuple(
-        f"`{run.gate.command}`" for run in runs if is_required(run.gate) and run.outcome is not Outcome.PASSED
-    )
-
-
 def _issue(found_by: str, description: str, severity: forms.Severity = "MAJOR") -> forms.ReviewIssue:
     return forms.ReviewIssue(task_ref=found_by, severity=severity, description=description)
 
@@ -168,7 +153,7 @@ def gate_issues(runs: Iterable[GateRun], weakened: Iterable[str]) -> tuple[forms
     for run in runs:
         if run.outcome is Outcome.FAILED:
             why = "; ".join(run.failures) or run.output.strip()[-500:]
-            severity: forms.Severity = "MAJOR" if is_required(run.gate) else "MINOR"
+            severity: forms.Severity = "MAJOR" if run.gate.required else "MINOR"
             issues.append(_issue(f"gate:{run.gate.id}", f"`{run.gate.command}` fails: {why}", severity))
     return (*issues, *(_issue("proof", line) for line in weakened))
 
@@ -201,14 +186,10 @@ def rule_on_review(
             forms.RuleResult(Rule.HUMAN_ON_ERROR, not asked, why_asked),
         ),
     )
-    if asked:
-        return review, TroubleError(ErrorType.PERSON_ASKED, "ask-review")
     if approved:
-        return review, None
+        return review, TroubleError(ErrorType.PERSON_ASKED, "ask-review") if asked else None
     named = "; ".join(issue.description for issue in (major or issues)[:POINTS_SHOWN])
-    return review, TroubleError(
-        ErrorType.MAJOR_ISSUE, "rejected", issues=named or "the reviewer gives no reason"
-    )
+    return review, TroubleError(ErrorType.MAJOR_ISSUE, "rejected", issues=named or "no reason is given")
 
 
 def missing_nfrs(analysis: forms.Analysis | None, answer: forms.ReviewAnswer) -> tuple[str, ...]:
@@ -227,28 +208,25 @@ def rule_on_tests(
     evidence: forms.TestEvidence,
 ) -> tuple[forms.Testing, TroubleError | None]:
     """Return what runs, clauses and the worker's word amount to. Nothing at all is no evidence."""
-    failed: list[str] = []
-    unseen = [] if runs or clauses else ["anything: there is neither a check nor a clause"]
-    for run in runs:
-        if is_required(run.gate) and run.outcome is Outcome.FAILED:
-            failed.append(f"`{run.gate.command}` fails")
-        elif is_required(run.gate) and run.outcome in NOTHING_SHOWN:
-            unseen.append(f"`{run.gate.command}`: {run.reason or run.outcome}")
-    failed += weakened
-    for one in clauses:
-        if not one.holds:
-            (unseen if one.holds is None else failed).append(f"{one.clause.text}: {one.why}")
-    if word == "FAILED":
-        failed.append("the agent that tested says that it failed")
-    if word == "EVIDENCE_UNAVAILABLE":
-        unseen.append("what the agent that tested was to find out: it could not")
+    must = [run for run in runs if run.gate.required]
+    failed = [
+        *(f"{run.gate.named} fails" for run in must if run.outcome is Outcome.FAILED),
+        *weakened,
+        *(f"{one.clause.text}: {one.why}" for one in clauses if one.holds is False),
+        *(["the agent that tested says that it failed"] if word == "FAILED" else ()),
+    ]
+    unseen = [
+        *(() if runs or clauses else ["anything: there is neither a check nor a clause"]),
+        *(f"{one.gate.named}: {one.reason or one.outcome}" for one in must if one.outcome in NOTHING_SHOWN),
+        *(f"{one.clause.text}: {one.why}" for one in clauses if one.holds is None),
+        *([COULD_NOT] if word == "EVIDENCE_UNAVAILABLE" else ()),
+    ]
     why = "; ".join(unseen[:POINTS_SHOWN])
     result: forms.TestingResult = "FAILED" if failed else "EVIDENCE_UNAVAILABLE" if unseen else "PASSED"
     trouble = None
     if failed:
-        trouble = TroubleError(
-            ErrorType.FAILED_CLAUSE, "tests-failed", failed="; ".join(failed[:POINTS_SHOWN])
-        )
+        named = "; ".join(failed[:POINTS_SHOWN])
+        trouble = TroubleError(ErrorType.FAILED_CLAUSE, "tests-failed", failed=named)
     elif unseen:
         trouble = TroubleError(ErrorType.EVIDENCE_UNAVAILABLE, "no-evidence", unseen=why)
     rule = forms.RuleResult(Rule.EVIDENCE, not unseen, why or "each clause and each check has evidence")

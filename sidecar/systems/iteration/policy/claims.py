@@ -2,9 +2,14 @@
 
 - An agent is named by its iteration, which no other agent of the session has.
 - A claim is a lease. It is renewed while its agent works; once it has expired, anybody may take the task.
-- A task is completed when the work of its agent is merged, and not before; so what depends on it waits.
+- A task is completed when the work of its agent is merged, and not before; so what depends on it waits. The
+  session is complete when the last one is: no agent is started to say so.
+- A change of the checks that nobody asked for is asked about once, as at a stop.
 - Whatever is not merged gives its tasks back, with a note that says why and where the work is.
 - Nobody begins while an agent without a task works: it plans, and the dependencies may not be written yet.
+- What is in conflict is not done again: the next agent of its task goes on with it, on what was merged. From
+  then on agents begin one at a time, each on what the last one left, until no task is in conflict and one was
+  merged that left the files in conflict alone: tasks that all write one file would conflict each time.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sidecar.kernel.journal import Journal, NoteKind, Task, TaskClaim, TaskStatus, find_ready_tasks
-from sidecar.kernel.runs import CheckRun, StartedWorker
+from sidecar.kernel.runs import StartedWorker
 from sidecar.systems.iteration.policy.journal import add_note, begin_next_iteration, with_tasks
 
 LEASE_S: Final = 60.0
@@ -36,7 +41,7 @@ def start_worker(
     }
     free = next((task for task in find_ready_tasks(journal) if task.id not in held), None)
     others = bool(at_work) or bool(held)
-    if planning or (free is None and others):
+    if planning or (others and (free is None or journal.contested)):
         return journal, None
     journal = begin_next_iteration(journal)
     if free is None:
@@ -58,16 +63,22 @@ def renew_claims(journal: Journal, now: float, at_work: Collection[int]) -> Jour
     )
 
 
-def settle_worker(journal: Journal, worker: int, now: float, refused: str = "") -> Journal:
+def settle_worker(
+    journal: Journal, worker: int, now: float, refused: str = "", files: tuple[str, ...] = ()
+) -> Journal:
     """End the claims of an agent whose work was merged, or not, for the reason `refused`.
 
-    Raises JournalError where there are too many notes.
+    `files` are those that were merged, or those in conflict. Raises JournalError where there are too many
+    notes.
     """
     own = [task for task in journal.tasks if task.claim and task.claim.worker == worker]
-    settled = [replace(task, claim=None, status=_settled_status(task, merged=not refused)) for task in own]
-    journal = with_tasks(journal, *settled)
+    journal = with_tasks(journal, *(_settled_task(task, refused, files) for task in own))
     if not refused:
-        return journal
+        left = any(task.contested for task in journal.tasks) or {*files}.intersection(journal.contested)
+        journal = replace(journal, contested=journal.contested if left else ())
+        done = journal.tasks and not any(task.open for task in journal.tasks)
+        return replace(journal, closed_at=now) if done else journal
+    journal = replace(journal, contested=tuple(dict.fromkeys((*journal.contested, *files))))
     about = ", ".join(task.id for task in own) or f"iteration {worker}"
     return add_note(journal, NoteKind.LEARNING, f"{about}: {refused}", now)[0]
 
@@ -81,14 +92,8 @@ def claimed_by(journal: Journal, worker: int, *, done: bool = False) -> tuple[Ta
     )
 
 
-def merge_objection(merged: Collection[CheckRun], before: Collection[CheckRun]) -> str:
-    """Return why work may not be merged: what passes without it does not pass with it. "" where it may."""
-    passed = {run.id for run in before if run.passed}
-    broken = [run for run in merged if not run.passed and run.id in passed]
-    return "\n".join(f"with it `{run.command}` does not pass any more: {run.why}" for run in broken)
-
-
-def _settled_status(task: Task, *, merged: bool) -> TaskStatus:
-    if task.claim and task.claim.done and merged:
-        return TaskStatus.COMPLETED
-    return TaskStatus.REMAINING if task.status is TaskStatus.IN_PROGRESS else task.status
+def _settled_task(task: Task, refused: str, files: tuple[str, ...]) -> Task:
+    status = TaskStatus.REMAINING if task.status is TaskStatus.IN_PROGRESS else task.status
+    if task.claim and task.claim.done and not refused:
+        status = TaskStatus.COMPLETED
+    return replace(task, claim=None, status=status, contested=files if refused else ())

@@ -6,8 +6,9 @@
   then the one added first.
 - A session is not complete while a task is open; a blocked task is open. Declaring it complete informs the
   judge and binds nobody.
-- Nothing is removed: plans that were dropped stay readable. Only a summary is replaced, by a later one of the
-  same iteration, and of too many summaries the oldest is dropped.
+- Nothing is removed: plans that were dropped stay readable. Only a task goes that its person took out of the
+  file that they keep it in; a summary is replaced by a later one of the same iteration, and of too many
+  summaries the oldest is dropped.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from sidecar.kernel.log import JournalChanged
 from sidecar.kernel.text import clean_line, clean_text
 
 MAX_TASKS: Final = 500
-"""Maximum number of tasks in a session."""
+"""Maximum number of open tasks in a session."""
 MAX_NOTES: Final = 500
 """Maximum number of notes in a session, and of summaries."""
 MAX_TEXT_LENGTH: Final = 4000
@@ -61,8 +62,8 @@ def add_tasks(
     """Add tasks in order, all or none; raises JournalError."""
     if not wanted:
         raise JournalError("journal-no-tasks")
-    if len(journal.tasks) + len(wanted) > MAX_TASKS:
-        raise JournalError("journal-too-many", what="tasks", most=MAX_TASKS, there=len(journal.tasks))
+    if (there := sum(task.open for task in journal.tasks)) + len(wanted) > MAX_TASKS:
+        raise JournalError("journal-too-many", what="open tasks", most=MAX_TASKS, there=there)
     new = tuple(
         Task(
             id=f"T{journal.serial + number}",

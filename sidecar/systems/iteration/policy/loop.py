@@ -16,26 +16,29 @@ from typing import Final, Literal
 from msgspec.structs import replace
 
 from sidecar.evidence.gates.goal_checks import named_checks
+from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.goal import ExitCode, GoalStatus
 from sidecar.kernel.journal import Journal, Task
 from sidecar.kernel.orders import Order, goal_order
-from sidecar.kernel.runs import RunFinished, RunRequest, RunStatus, StopDecision
+from sidecar.kernel.runs import RunRequest, RunStatus, StopDecision
 from sidecar.kernel.session import MAX_CONTINUATIONS, MIN_CONTINUATIONS
-from sidecar.kernel.text import clean_line
+from sidecar.work.progress import RunFinished
+from sidecar.work.report import commit_subject
 
 MAX_AGENTS: Final = MAX_CONTINUATIONS + 1
 """Maximum agents of one goal: the first, and one for each continuation that a budget may have."""
 MAX_AGENT_FAILURES: Final = 3
 """Failing agents in a row that end a run."""
-COMMIT_SUBJECT_LENGTH: Final = 72
-"""Maximum characters of a commit's first line."""
 HOOKED_TASKS_LIMIT: Final = 20
 """Completed tasks of one iteration for which the user's hook runs; each run takes time."""
 
 
-RunOutcome = Literal["agent-failed", "broken", "exhausted", "paused", "waiting"]
-"""Ends at which the goal is not achieved: "waiting" for its user, "broken" where sidecar or state failed."""
+RunOutcome = Literal["agent-failed", "broken", "exhausted", "interrupted", "paused", "waiting"]
+"""Ends after which the goal may go on: "waiting" for its user, "broken" where sidecar or state failed."""
+
+FINAL_OUTCOMES: Final = ("achieved", "judged", "completed", "impossible", "cleared")
+"""Outcomes after which the same goal does not go on."""
 
 # --- how it begins ------------------------------------------------------------------------------------------
 
@@ -62,8 +65,8 @@ def opening_orders(asked: RunRequest, now: RunStatus) -> tuple[Order, ...]:
         raise CommandRefusal(
             f"session {asked.session} has tasks of agents that worked at once. To go on type --jobs too"
         )
-    if not asked.goal.condition and (asked.goal.checks or asked.goal.max_seconds):
-        raise CommandRefusal("--check and --max-minutes belong to a goal: type --goal too")
+    if not asked.goal.condition and (asked.goal.checks or asked.goal.max_seconds or asked.goal.max_tokens):
+        raise CommandRefusal("--check, --max-minutes and --max-tokens belong to a goal: type --goal too")
     if (
         not sets_new_goal(asked, now)
         and now.status in CONTINUABLE_STATUSES
@@ -84,7 +87,8 @@ def sets_new_goal(asked: RunRequest, now: RunStatus) -> bool:
     """Whether the goal is set, for the first time or anew; else the existing one continues."""
     goal = asked.goal
     same = goal.condition.split() == now.condition.split() and goal.checks == now.checks
-    kept = same and goal.max_seconds == now.max_seconds and now.status in CONTINUABLE_STATUSES
+    same = same and (goal.max_seconds, goal.max_tokens) == (now.max_seconds, now.max_tokens)
+    kept = same and now.status in CONTINUABLE_STATUSES
     return bool(goal.condition) and not kept
 
 
@@ -149,26 +153,44 @@ def next_agent_seconds(now: RunStatus, longest: float) -> float:
 def commit_message(task: str, session: str, number: int) -> str:
     """Return the message of an iteration's commit: its task, and which iteration it was."""
     which = f"supervisor run {session}, iteration {number}"
-    return f"{clean_line(task, COMMIT_SUBJECT_LENGTH)}\n\n{which}" if task else which
+    return f"{commit_subject(task)}\n\n{which}" if task else which
 
 
-def run_end_after_stop(ruled: StopDecision, now: RunStatus, allowed: int, count: int) -> RunFinished | None:
-    """Return the end of the run after a stop, None to start another agent. `count`: agents of this call."""
+def run_end_after_stop(
+    ruled: StopDecision, now: RunStatus, allowed: int, asked: RunRequest
+) -> RunFinished | None:
+    """Return the end of the run after a stop, None to start another agent."""
     if ruled.decision == "continue" and now.status is GoalStatus.ACTIVE:
         if next_agent_number(now) <= allowed:
             return None
         detail = f"{allowed} of {allowed} iterations, the goal stays active; still missing: {now.last_reason}"
-        return run_ended("exhausted", detail, count)
+        return run_ended("exhausted", detail, asked, _greater(allowed))
     gone = now.status in (None, GoalStatus.CLEARED)  # whatever the stop was taken for without a goal
     outcome = (now.status or GoalStatus.CLEARED).value if gone or ruled.decision != "rest" else ruled.reason
     detail = ruled.detail or ruled.note
-    return RunFinished(outcome=outcome, detail=detail, exit_code=now.exit_code, iterations=count)
+    then = asked.again(*_changed_options(outcome, now, asked)) if outcome not in FINAL_OUTCOMES else ""
+    return RunFinished(outcome=outcome, detail=detail, exit_code=now.exit_code, then=then)
 
 
-def run_ended(outcome: RunOutcome, detail: str, count: int) -> RunFinished:
-    """Return an end at which the goal is not achieved. `count`: agents of this call."""
+def _changed_options(outcome: str, now: RunStatus, asked: RunRequest) -> tuple[tuple[str, ...], ...]:
+    """Return the options without which the goal does not go on as it stands now."""
+    if outcome == RestReason.WAITING:
+        return (("--extra", "YOUR ANSWER"),)
+    if outcome != GoalStatus.EXHAUSTED or asked.goal.condition:  # typed again, the goal is set anew
+        return ()
+    if now.budget <= now.continuations < MAX_CONTINUATIONS:
+        return (_greater(now.budget + 1),)
+    return (("--goal", now.condition), *(("--check", check) for check in now.checks))
+
+
+def _greater(agents: int) -> tuple[str, str]:
+    return "--max-iterations", str(min(2 * agents, MAX_AGENTS))
+
+
+def run_ended(outcome: RunOutcome, detail: str, asked: RunRequest, *changed: tuple[str, ...]) -> RunFinished:
+    """Return an end at which the goal is not achieved; with these `changed` options it goes on."""
     code = ExitCode.NOT_ACHIEVED.value
-    return RunFinished(outcome=outcome, detail=detail, exit_code=code, iterations=count)
+    return RunFinished(outcome=outcome, detail=detail, exit_code=code, then=asked.again(*changed))
 
 
 def moved_tasks(before: Journal, now: Journal) -> tuple[str, ...]:

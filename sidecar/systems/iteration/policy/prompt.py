@@ -49,6 +49,7 @@ def _placeholder_values(material: RunPromptInputs) -> dict[str, str]:
     journal = material.journal
     first = () if material.branch else find_ready_tasks(journal)[:1]
     first = (material.task,) if material.task else first
+    contested = material.task.contested if material.task else ()
     news, past = reversed(journal.notes), reversed(journal.summaries)
     notes = (f"{one.id} [{one.kind}] by {one.by}: {_one_line(one.content)}" for one in news)
     history = (f"{one.iteration}: {_one_line(one.content)}" for one in past)
@@ -56,6 +57,7 @@ def _placeholder_values(material: RunPromptInputs) -> dict[str, str]:
         "before": quote_as_code_block(_cut_middle(material.before, MAX_HOOK_OUTPUT_LENGTH)),
         "branch": material.branch,
         "checks": quote_as_code_block(_cut_middle("\n".join(material.checks), MAX_CHECKS_LENGTH)),
+        "conflict": quote_as_code_block(_cut_middle("\n".join(contested), MAX_CHECKS_LENGTH)),
         "extra": _cut_middle(material.extra, MAX_EXTRA_LENGTH),
         "feedback": _cut_middle(material.feedback, MAX_FEEDBACK_LENGTH),
         "goal": quote_as_code_block(material.goal),

@@ -33,7 +33,7 @@ from sidecar.kernel.session import (
 )
 from sidecar.kernel.text import clean_line, counted
 from sidecar.kernel.turn import Turn
-from sidecar.systems.supervision.policy.sessions import GO_ON, answer_way, way_on
+from sidecar.systems.supervision.policy.sessions import GO_ON, RUN_ON, answer_way, way_on
 
 
 def settle_continuation(session: Session, turn: Turn, *, continued: bool) -> tuple[Session, bool]:
@@ -236,7 +236,8 @@ def end_goal(inquiry: Inquiry, status: GoalStatus, why: str, *, missing: str = "
         why = shown = "; ".join((*_text_for_judge(inquiry, goal), *_not_falsified(inquiry), why))
     ended = replace(goal, status=status, last_reason=why[:1000], unjudged="")
     inquiry = replace(inquiry, session=replace(inquiry.session, goal=ended))
-    then = way_on(inquiry.session, inquiry.settings)
+    told = inquiry.session.key.host == RUN_HOST and not RUN_ON.get(status)  # by the run, with its agent
+    then = "" if told else way_on(inquiry.session, inquiry.settings)
     way = then and f"To go on, type: {then}"
     lines = (f"Supervisor: {words}. {shown}", missing and f"Still missing: {missing}", way)
     return inquiry, Rest(reason=reason, detail=why[:1000], note=screen_lines(lines), alarm=True)
@@ -249,7 +250,8 @@ def screen_lines(lines: Iterable[str]) -> str:
 
 def waiting_note(question: str, session: Session) -> str:
     """Tell the person that the agent waits for them."""
-    return screen_lines((f"Supervisor: waiting for you: {question}", answer_way(session)))
+    way = "" if session.key.host == RUN_HOST else answer_way(session)
+    return screen_lines((f"Supervisor: waiting for you: {question}", way))
 
 
 def end_rewound_goal(inquiry: Inquiry) -> tuple[Inquiry, Ruling]:

@@ -127,7 +127,7 @@ def _known_steps(known: ReplayedInquiry) -> Iterable[StoryStep]:
     findings = map(describe_finding, inquiry.project_state.findings)
     compared = (line for one in inquiry.comparisons for line in _comparison_lines(one))
     yield StoryStep("old checks on new code", (*compared, *findings))
-    yield StoryStep("evidence", tuple(map(_evidence_line, inquiry.evidence)))
+    yield StoryStep("evidence", tuple(map(_evidence_line, stop_evidence(inquiry))))
     yield StoryStep(
         "claims",
         tuple(f'"{clean_line(one.text, LINE)}": {one.status} ({one.because})' for one in inquiry.claims),

@@ -10,7 +10,7 @@
   needed.
 - Before checks alone end a goal, it is tried whether those that turned green could fail at all.
 - A goal that asks only for tasks is completed where the agent declared its session complete, no task is open,
-  and every required gate, at least one, passed.
+  something was changed, and every required gate, at least one, passed.
 - Claims: one that the evidence contradicts sends the agent back.
 """
 
@@ -86,9 +86,9 @@ def _handle_required_runs(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep
 
 
 def _compare_with_old_checks(inquiry: Inquiry, goal: Goal, at: float) -> ChecksStep | UndecidedChecks:
-    """Compare what passed with the files as they were, unless all is known or nothing changed."""
+    """Compare what fails no more than before with the files as they were, unless all is known."""
     state = inquiry.project_state
-    passed = tuple(run for run in inquiry.runs if gates.bears_on_goal(run) and run.outcome is Outcome.PASSED)
+    passed = tuple(run for run in inquiry.runs if _is_compared(run, goal))
     known = all(any(one.gate == run.gate.id for one in goal.baseline) for run in passed)
     if passed and state.changed != () and (state.checks_changed or not known):
         order = RunOldChecks(passed, state.catalog.settings.seconds, Wanted.PROOF)
@@ -96,11 +96,17 @@ def _compare_with_old_checks(inquiry: Inquiry, goal: Goal, at: float) -> ChecksS
     return _handle_all_runs(inquiry, goal, at)
 
 
+def _is_compared(run: GateRun, goal: Goal) -> bool:
+    """Whether a gate bears on the goal and passed, or fails in nothing that did not fail before."""
+    news = gates.new_gate_failures(run, goal.baseline)
+    return gates.bears_on_goal(run) and run.outcome in (Outcome.PASSED, Outcome.FAILED) and news == ()
+
+
 def handle_old_checks(
     inquiry: Inquiry, goal: Goal, comparisons: tuple[CheckComparison, ...], at: float
 ) -> ChecksStep | UndecidedChecks:
     """Add what the old checks showed, and go on."""
-    asked = "\n".join((goal.condition, *inquiry.turn.prompts))
+    asked = "" if goal.agents else "\n".join((goal.condition, *inquiry.turn.prompts))
     state = inquiry.project_state
     found = tuple(
         finding
@@ -110,7 +116,9 @@ def handle_old_checks(
     if not gates.checks_of_goal(goal, state).alone:
         found += proof.rate_new_checks(comparisons)
     known = replace(state, findings=(*found, *state.findings))
-    inquiry = replace(inquiry, project_state=known, comparisons=comparisons)
+    noticed = {one.now.gate.id: one.now.noticed for one in comparisons}
+    runs = tuple(replace(run, noticed=noticed.get(run.gate.id, ())) for run in inquiry.runs)
+    inquiry = replace(inquiry, project_state=known, comparisons=comparisons, runs=runs)
     return _handle_all_runs(inquiry, goal, at)
 
 
@@ -200,6 +208,7 @@ def _session_is_completed(inquiry: Inquiry, goal: Goal) -> bool:
         asks_only_for_tasks(goal)
         and turn.complete
         and not turn.planned
+        and inquiry.project_state.changed != ()
         and gates.required_gates_are_green(inquiry.runs, inquiry.project_state)
         and not _own_check_claims(inquiry, ClaimStatus.CONTRADICTED)
     )

@@ -177,9 +177,7 @@ def check_figures(decisions: Iterable[Decision]) -> tuple[CheckFigures, ...]:
     times: dict[str, list[float]] = {}
     failed: dict[str, int] = {}
     for one in decisions:
-        for (gate, outcome), seconds in zip(
-            gate_outcomes(one.stop).items(), one.stop.gate_seconds, strict=False
-        ):
+        for gate, outcome, seconds in gate_runs(one.stop):
             if seconds:
                 times.setdefault(gate, []).append(seconds)
                 failed[gate] = failed.get(gate, 0) + (outcome == Outcome.FAILED)

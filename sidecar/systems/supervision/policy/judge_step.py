@@ -109,10 +109,12 @@ def _work_left_in_run(inquiry: Inquiry, why: str) -> MissingWork | None:
     else:
         return None
     unjudged = (f"nobody judged the last stop: {why}",) if why else ()
+    failed = gate_failures(inquiry) or MissingWork(kind="", missing=(), next_step="")
     then = (
         "Do the task that is ready; where none is left, declare the session complete, or say what is missing."
     )
-    return MissingWork(kind="tasks-open", missing=(missing, *unjudged), next_step=then)
+    told = (missing, *unjudged, *failed.missing)
+    return MissingWork(kind="tasks-open", missing=told, next_step=then, evidence=failed.evidence)
 
 
 def _daily_limit_reached(inquiry: Inquiry, why: str, at: float) -> JudgingStep:
@@ -190,9 +192,12 @@ def _rule_complete(inquiry: Inquiry, verdict: Complete, goal: Goal | None) -> Ju
     if goal is None:
         return inquiry, Rest(reason=RestReason.CLEAN, detail=shown)
     changes = {fact.id for fact in inquiry.evidence if fact.source is Source.CHANGE}
-    if inquiry.proof and changes <= cited_evidence(verdict):  # what was said of the checks was weighed
+    idle = inquiry.project_state.changed == ()  # what passed is no proof that something was done
+    weighed = changes <= cited_evidence(verdict)  # what is said of the checks
+    if inquiry.proof and weighed and not idle:
         return end_goal(inquiry, GoalStatus.ACHIEVED, f"{'; '.join(inquiry.proof)}; judged: {shown}")
-    unweighed = ("the judge did not weigh what is told of the checks",) if inquiry.proof else ()
+    why = "nothing was changed" if idle else "the judge did not weigh what is told of the checks"
+    unweighed = (why,) if inquiry.proof else ()
     return end_goal(inquiry, GoalStatus.JUDGED, "; ".join((*inquiry.proof, *unweighed, shown)))
 
 

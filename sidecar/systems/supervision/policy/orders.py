@@ -13,11 +13,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from sidecar.kernel.effects import CommandReply
-from sidecar.kernel.goal import ExitCode, Goal, GoalStatus
-from sidecar.kernel.orders import Ancestry, Giver, GoalTerms, Order, Origin
+from sidecar.kernel.goal import ExitCode, Goal, GoalStatus, GoalTerms
+from sidecar.kernel.orders import Ancestry, Giver, Order, Origin
 from sidecar.kernel.session import Session, active_goal, continuation_budget, reached_goal_limit
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import clean_line, counted
@@ -125,13 +125,9 @@ def _set_goal(session: Session, settings: Settings, asked: GoalTerms, typed: Typ
     serial = session.serial + 1
     goal = Goal(
         id=hashlib.sha256(f"{session.key.id}/{serial}".encode()).hexdigest()[:8],
-        condition=asked.condition,
         prompt_id=typed.prompt_id,
-        checks=asked.checks,
-        tasks_alone=asked.tasks_alone,
         set_at=typed.at,
-        max_seconds=asked.max_seconds,
-        max_tokens=asked.max_tokens,
+        **asdict(asked),
     )
     session = replace(
         _reset_goal_counters(session),

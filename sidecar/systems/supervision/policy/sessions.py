@@ -22,7 +22,8 @@ from sidecar.kernel.effects import (
 from sidecar.kernel.events import ToolCalled
 from sidecar.kernel.goal import Goal, GoalSpending, GoalStatus
 from sidecar.kernel.log import StopJudged
-from sidecar.kernel.runs import RUN_HOST
+from sidecar.kernel.loop import LOOP_HOST, loop_command
+from sidecar.kernel.runs import RUN_HOST, run_command
 from sidecar.kernel.session import (
     MAX_CONTINUATIONS,
     THIS_TURN,
@@ -79,33 +80,32 @@ def way_on(session: Session, settings: Settings) -> str:
 
     A spent budget of continuations can be raised, other limits are the goal's.
     """
-    goal, run = session.goal, session.key.host == RUN_HOST
+    goal, name, run = session.goal, session.key.id, session.key.host == RUN_HOST
     if goal is None or goal.status not in GO_ON:
         return ""
+    if session.key.host == LOOP_HOST:
+        return loop_command(name)
     spent = goal.status in TAKEN_UP and reached_goal_limit(goal, session, settings)
     if not spent and not (run and goal.status is GoalStatus.EXHAUSTED):
-        return run_command(session, RUN_ON[goal.status]) if run else GO_ON[goal.status]
+        return run_command(name, RUN_ON[goal.status]) if run else GO_ON[goal.status]
     more = min(max(1, 2 * goal.spent.continuations), MAX_CONTINUATIONS)
     if reached_goal_limit(goal, replace(session, retry=more), settings):
-        return run_command(session, "--goal GOAL ") if run else "/supervisor:goal and the condition again"
-    return run_command(session, f"--max-iterations {more + 1} ") if run else f"/supervisor:retry {more}"
-
-
-def run_command(session: Session, options: str = "") -> str:
-    """Return the command that goes on with a session of `supervisor run`."""
-    return f"supervisor run --session {session.key.id} {options}-- AGENT"
+        return run_command(name, "--goal GOAL ") if run else "/supervisor:goal and the condition again"
+    return run_command(name, f"--max-iterations {more + 1} ") if run else f"/supervisor:retry {more}"
 
 
 def prompt_way(session: Session) -> str:
     """Say what a person types so that an active goal goes on."""
     run = session.key.host == RUN_HOST
-    return f"to go on, type: {run_command(session)}" if run else "type a prompt to go on"
+    return f"to go on, type: {run_command(session.key.id)}" if run else "type a prompt to go on"
 
 
 def answer_way(session: Session) -> str:
     """Say where a person answers the session's agent."""
+    if session.key.host == LOOP_HOST:
+        return f"To let an agent go on, type: {loop_command(session.key.id)} --give-back"
     run = session.key.host == RUN_HOST
-    way = f"To go on, type: {run_command(session, '--extra ANSWER ')}"
+    way = f"To go on, type: {run_command(session.key.id, '--extra ANSWER ')}"
     return way if run else "Type your answer, and the goal goes on."
 
 
@@ -253,7 +253,7 @@ def find_activity(
         left = "left by /clear" if session.ended == CLEARED_BY_USER else MISSED_STOP if missed else ""
         resumable = session.goal is not None and session.goal.status in OPEN_STATUSES
         way = f"resume session {session.key.id} in the host"
-        way = f"type `{run_command(session)}`" if session.key.host == RUN_HOST else way
+        way = f"type `{run_command(session.key.id)}`" if session.key.host == RUN_HOST else way
         back = f"its goal goes on when you {way}" if resumable else ""
         return Activity(state="closed", since=session.seen_at, detail="; ".join(filter(None, (left, back))))
     if missed:

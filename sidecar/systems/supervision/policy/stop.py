@@ -100,8 +100,9 @@ def advance_inquiry(inquiry: Inquiry, fact: Fact, at: float) -> StopStep:
 def _advance(inquiry: Inquiry, fact: Fact, at: float) -> StopStep:
     match fact:
         case TurnRead():
-            project_state = replace(inquiry.project_state, rubric=fact.rubric)
-            return _handle_turn_read(replace(inquiry, project_state=project_state), fact, at)
+            return _handle_turn_read(inquiry, fact, at)
+        case ProjectState() if inquiry.clean is not None:
+            return replace(inquiry, project_state=fact), inquiry.clean
         case ProjectState():
             return _handle_project_state(replace(inquiry, project_state=fact), at)
         case GatesRan() | OldChecksRan() | ChecksTried():
@@ -132,22 +133,20 @@ def _handle_turn_read(inquiry: Inquiry, fact: TurnRead, at: float) -> StopStep:
         detail = f"judged when they end: {'; '.join(tasks)}"[:500]
         return replace(inquiry, session=session), Rest(reason=RestReason.BACKGROUND, detail=detail)
     inquiry = replace(inquiry, session=replace(session, judged=turn.last_message_id), left_running=tasks)
-    if active_goal(session) is None and not _needs_project_state(inquiry, weighed):
-        return _rest_as_clean(inquiry, weighed)
-    return inquiry, ReadProjectState()
+    if active_goal(session) is not None or _may_be_unclean(inquiry, weighed):
+        return inquiry, ReadProjectState()
+    inquiry, rest = _rest_as_clean(inquiry, weighed)
+    told = inquiry.settings.facts_line and turn.readable and not changed_nothing(turn)
+    return (replace(inquiry, clean=rest), ReadProjectState()) if told else (inquiry, rest)
 
 
-def _needs_project_state(inquiry: Inquiry, weighed: found.RuleAssessment) -> bool:
+def _may_be_unclean(inquiry: Inquiry, weighed: found.RuleAssessment) -> bool:
     """Whether a stop without a goal may be more than clean, as far as the turn itself shows."""
-    turn = inquiry.turn
-    if weighed.findings or (inquiry.settings.gates.without_goal and turn.changed):
-        return True
-    return bool(utterances(turn.last_message)) or (
-        inquiry.settings.facts_line and turn.readable and not changed_nothing(turn)
-    )
+    turn, checked = inquiry.turn, inquiry.settings.gates.without_goal
+    return bool(weighed.findings or (checked and turn.changed) or utterances(turn.last_message))
 
 
-def _rest_as_clean(inquiry: Inquiry, weighed: found.RuleAssessment) -> StopStep:
+def _rest_as_clean(inquiry: Inquiry, weighed: found.RuleAssessment) -> tuple[Inquiry, Rest]:
     """Rest because no rule found anything; report a sign of a legitimate stop."""
     why = weighed.legitimate.why if weighed.legitimate else ""
     inquiry = replace(inquiry, stage=RULES_STAGE_NAME, confidence=weighed.confidence)
@@ -168,7 +167,8 @@ def _add_turn_spending(session: Session, fact: TurnRead, at: float) -> Session:
     session = replace(session, counted_to=max(session.counted_to, turn.position), active_since=None)
     if goal is None:
         return session
-    seconds = 0.0 if since is None else max(0.0, at - since) if fact.worked is None else fact.worked
+    seconds = 0.0 if since is None else at - since if fact.worked is None else fact.worked
+    seconds = max(0.0, seconds - turn.waited)
     spent = replace(goal.spent, tokens=goal.spent.tokens + turn.tokens, seconds=goal.spent.seconds + seconds)
     return replace(session, goal=replace(goal, spent=spent))
 

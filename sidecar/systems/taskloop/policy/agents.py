@@ -22,7 +22,8 @@ The instructions are the text. Globs are as in .gitignore: `*.py` is at any dept
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
@@ -45,6 +46,8 @@ Complexity = Annotated[int, Meta(ge=LEAST_COMPLEXITY, le=MOST_COMPLEXITY)]
 Word = Annotated[str, Meta(min_length=1, max_length=60)]
 Keyword = Annotated[str, Meta(min_length=1, max_length=60, pattern=r"^[^*]*\*?[^*]*$")]
 """One `*` at most, because each is a search of its own."""
+PATH: Final = re.compile(r"[\w@+~.-]+(?:/[\w@+~.-]+)*")
+"""A word that could be a path. Paths with blanks are not seen."""
 Line = Annotated[str, Meta(min_length=1, max_length=300)]
 Glob = Annotated[str, Meta(min_length=1, max_length=200)]
 
@@ -110,6 +113,15 @@ def matches_any(globs: tuple[str, ...], path: str) -> bool:
     return any(glob_matches_path(glob, path) for glob in globs)
 
 
+def find_paths(text: str) -> Iterator[str]:
+    """Yield what could be a relative path; a word alone is one if it has a `.` or begins with a capital."""
+    for found in PATH.finditer(text):
+        path = found[0].rstrip("./-").removeprefix("./")
+        absolute = text[max(0, found.start() - 1) : found.start()] == "/"
+        if path and not absolute and ("." in path or "/" in path or path[0].isupper()):
+            yield path
+
+
 def parse_agent(content: str, source: str) -> Agent:
     """Parse an agent's file. Raises BadInputError, with a line for each fault."""
     head, text = parse_instructions(content, source, AgentHead, "id")
@@ -127,27 +139,42 @@ DYNAMIC: Final = "dynamic"
 
 
 class TaskWork(Struct, frozen=True, kw_only=True):
-    """A task at work in a session. `agent` is None where it is not known any more."""
+    """A task at work in a session. `agent` is None where it is not known any more.
+
+    `models`: what a worker really runs on, by the names of models that can be asked for. It is empty in an
+    agent's own loop, where the agent's model is not known and the loop's choice is advice.
+    """
 
     session: Session
     loop: Loop
     task: Task
     agent: Agent | None
     settings: Settings
+    models: Mapping[str, str] = {}
 
     @property
     def model_name(self) -> str:
-        """The tier, or a name of the settings: the agent's own until the first step up, then the tier."""
+        """The tier, or a name of the settings: the agent's own until the first step up, then the tier.
+
+        Where that cannot run, the last that can.
+        """
         tier = self.loop.tier
         first = first_tier(self.loop.mode, self.task.complexity, self.settings.loop)
         if self.agent is not None and self.agent.model != DYNAMIC and tier is first:
-            return self.agent.model
-        return Tier.LARGE if tier is Tier.COUNCIL else tier
+            wanted = self.agent.model
+        else:
+            wanted = Tier.LARGE if tier is Tier.COUNCIL else tier
+        return wanted if wanted in self.models or not self.models else list(self.models)[-1]
 
     @property
     def model(self) -> str:
-        """The model as a service names it."""
-        return resolve_model(self.model_name, self.settings)
+        """The model that a worker runs on, or that an agent is advised to use, as a service names it."""
+        return self.worker_model or resolve_model(self.model_name, self.settings)
+
+    @property
+    def worker_model(self) -> str:
+        """The model that a worker runs on; "" in an agent's own loop."""
+        return self.models.get(self.model_name, "")
 
     @property
     def scope(self) -> Scope:

@@ -29,6 +29,7 @@ from sidecar.judging.backends.tokens import estimate_tokens
 from sidecar.kernel.loop import CouncilDecision, CouncilMember, CouncilProposal, GateVerdict, Loop
 from sidecar.kernel.settings import Settings, TokenUsage, answer_price_cents, model_prices, resolve_model
 from sidecar.kernel.text import one_printable_line, quote_as_code_block, truncate_middle
+from sidecar.systems.taskloop.policy.agents import find_paths
 
 LEAST_PROPOSALS: Final = 3
 """Proposals that a decision needs."""
@@ -50,9 +51,6 @@ READ_TOKENS: Final = 60_000
 WRITTEN_TOKENS: Final = 5_000
 """Allowance for what one member writes."""
 
-PATH: Final = re.compile(r"[\w@+~.-]+(?:/[\w@+~.-]+)*")
-"""A word that could be a path. Paths with blanks are not seen."""
-
 
 class CouncilFacts(Struct, frozen=True, kw_only=True):
     """What is known to be true: tests that fail, errors, files that changed, files that are there.
@@ -67,10 +65,14 @@ class CouncilFacts(Struct, frozen=True, kw_only=True):
 
 
 class CouncilEstimate(Struct, frozen=True, kw_only=True):
-    """What a council may cost, with a line for a person. `cents`: None without a known price."""
+    """What a council may cost, with a line for a person. `cents`: None without a known price.
+
+    `obstacle` says why none can be held now, "" if one can.
+    """
 
     cents: float | None
     text: str
+    obstacle: str = ""
 
 
 class _Weighed(Struct, frozen=True):
@@ -117,7 +119,7 @@ def decide_council(proposals: Iterable[CouncilProposal], facts: CouncilFacts) ->
 def paths_to_check(proposals: Iterable[CouncilProposal]) -> tuple[str, ...]:
     """Return what in the proposals could be a file of the project; those that exist are facts."""
     texts = chain.from_iterable((*one.findings, one.hypothesis, one.suggested_fix) for one in proposals)
-    words = chain.from_iterable(_find_paths(text) for text in texts)
+    words = chain.from_iterable(find_paths(text) for text in texts)
     return tuple(dict.fromkeys(word for word in words if ".." not in word.split("/")))
 
 
@@ -137,8 +139,13 @@ def council_facts(loop: Loop) -> CouncilFacts:
     )
 
 
-def estimate_council(asked: Sequence[tuple[str, str]], settings: Settings) -> CouncilEstimate:
-    """Estimate what members cost, each by its prompt and its model, as `[models]` and `[price]` price it."""
+def estimate_council(
+    asked: Sequence[tuple[str, str]], settings: Settings, left: float | None = None
+) -> CouncilEstimate:
+    """Estimate what members cost, each by its prompt and its model, as `[models]` and `[price]` price it.
+
+    `left`: cents that may still be spent, None for no limit.
+    """
     prices, models = model_prices(settings), [resolve_model(model, settings) for _, model in asked]
     read = [estimate_tokens(prompt) + READ_TOKENS for prompt, _ in asked]
     priced = [
@@ -152,7 +159,9 @@ def estimate_council(asked: Sequence[tuple[str, str]], settings: Settings) -> Co
         f"{len(asked)} agents on {' and '.join(dict.fromkeys(models))}, "
         f"about {sum(read):,} tokens read and {written:,} written: {price}"
     )
-    return CouncilEstimate(cents=cents, text=text)
+    obstacle = f"a council costs about {cents or 0:.1f} cents, and {left or 0:g} are left"
+    fits = left is None or 0 < left >= (cents or 0)
+    return CouncilEstimate(cents=cents, text=text, obstacle="" if fits else obstacle)
 
 
 def _distinct(lists: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -174,19 +183,10 @@ def _citations(facts: CouncilFacts) -> Callable[[str], bool]:
 
     def is_cited(finding: str) -> bool:
         text = _flatten(finding)
-        named = not files.isdisjoint(_find_paths(finding))
+        named = not files.isdisjoint(find_paths(finding))
         return named or bool(tests and tests.search(text)) or any(error in text for error in errors)
 
     return is_cited
-
-
-def _find_paths(text: str) -> Iterator[str]:
-    """Yield what could be a relative path; a word alone is one if it has a `.` or begins with a capital."""
-    for found in PATH.finditer(text):
-        path = found[0].rstrip("./-").removeprefix("./")
-        absolute = text[max(0, found.start() - 1) : found.start()] == "/"
-        if path and not absolute and ("." in path or "/" in path or path[0].isupper()):
-            yield path
 
 
 def _path_ends(path: str) -> Iterator[str]:

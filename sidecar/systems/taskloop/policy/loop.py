@@ -2,12 +2,13 @@
 
 Each function takes a loop and returns it changed. Which step may follow which is the table in transitions.py.
 
-- A task is completed by one thing: a report after which every required gate passed, in scope, with nothing
-  weakened. No tool and no word of the agent completes it otherwise.
+- A task is done by one thing: a report of it that holds by the laws of a stop, in scope. It is complete where
+  checks prove it or a judge says so; where nobody could look, it is done and not judged.
 - A report that is not accepted is a failure. After `threshold` of them in a row, or where the agent is stuck,
   the next rung of the ladder works on it: small, medium, large, then the council, once for each task.
 - After `max_iterations` reports on one task, or failures after the council, the task has failed, and a person
-  is asked. A critical security finding stops it at once. Only a person gives such a task back.
+  is asked; so they are where only a person can tell. A critical security finding stops the session at once.
+  Only a person gives such a task back.
 - A task that is begun again goes on where it was left, whatever was done in between.
 - What was spent only grows. At the user's limit nothing more is begun.
 """
@@ -15,7 +16,7 @@ Each function takes a loop and returns it changed. Which step may follow which i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -23,7 +24,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from sidecar.kernel.evidence import FileBaseline
+from sidecar.kernel.goal import Goal
 from sidecar.kernel.loop import (
     CommandType,
     CouncilDecision,
@@ -39,7 +40,8 @@ from sidecar.kernel.loop import (
     Tier,
 )
 from sidecar.kernel.settings import LoopSettings
-from sidecar.systems.taskloop.policy.transitions import LoopOrderError, Step, take_step
+from sidecar.kernel.work import Standing
+from sidecar.systems.taskloop.policy.transitions import LoopOrderError, Step, next_rung, take_step
 
 KEPT_FAILURES: Final = 100
 """Failures that a loop remembers; the event log has all."""
@@ -58,6 +60,8 @@ class Action(StrEnum):
     """What a report is answered with."""
 
     COMPLETE = "complete"
+    DONE = "done"
+    """Nothing speaks against it, and nobody judged it."""
     ITERATE = "iterate"
     ESCALATE = "escalate"
     COUNCIL = "council"
@@ -69,11 +73,16 @@ class Report(Struct, frozen=True, kw_only=True):
     """What was found out about a report of the agent.
 
     `files` are those that really changed, `outside` those of them that the task's scope does not hold.
-    `unreported` changed and were not listed by the agent, `unchanged` the reverse. `weakened` says which
-    checks were changed so that a failure went away. `by` is the model at work.
+    `unreported` changed and were not listed by the agent, `unchanged` the reverse. `missing` are the points
+    that are missing, `weakened` says what was changed of the checks. `why` is why it stands so. `by` is the
+    model at work.
     """
 
     gates: tuple[GateResult, ...]
+    standing: Standing = Standing.OPEN
+    why: str = ""
+    missing: tuple[str, ...] = ()
+    next_step: str = ""
     files: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     weakened: tuple[str, ...] = ()
@@ -117,28 +126,32 @@ def start_session(loop: Loop, command: str, kind: CommandType, mode: ExecutionMo
         gates=(),
         escalations=(),
         proposals=(),
-        base=FileBaseline(),
         parked=_park(loop),
         end_reason="",
     )
 
 
-def end_session(loop: Loop, status: LoopStatus, reason: str, open_tasks: tuple[str, ...] = ()) -> Loop:
-    """End or pause a session. Raises LoopOrderError; one is complete after a report that was accepted."""
+def end_session(
+    loop: Loop, status: LoopStatus, reason: str, open_tasks: tuple[str, ...] = (), *, accepted: bool = False
+) -> Loop:
+    """End or pause a session. Raises LoopOrderError. `accepted`: a task was completed by a report."""
     if status is LoopStatus.PAUSED:
         take_step(loop, Step.FAIL)  # nothing to pause where nothing can fail
         return replace(loop, status=status, end_reason=reason)
     if status is LoopStatus.COMPLETED and open_tasks:
         raise LoopOrderError("loop-open-tasks", tasks=", ".join(open_tasks[:NAMED_TASKS]))
-    if status is LoopStatus.COMPLETED and gates_verdict(loop.gates) is not GateVerdict.PASS:
+    if status is LoopStatus.COMPLETED and not accepted:
         raise LoopOrderError("loop-nothing-passed")
     step = Step.END if status is LoopStatus.COMPLETED else Step.FAIL
     return replace(take_step(loop, step), status=status, end_reason=reason)
 
 
-def start_task(loop: Loop, task: str, agent: str, complexity: int, limits: LoopSettings) -> Loop:
-    """Give a task to an agent. Raises LoopOrderError. A task that is begun again keeps its failures."""
-    after = take_step(loop, Step.TASK)  # also the task at work, which goes on where it was paused
+def start_task(loop: Loop, goal: Goal, agent: str, complexity: int, limits: LoopSettings) -> Loop:
+    """Give a task to an agent. Raises LoopOrderError. A task that is begun again keeps its failures.
+
+    `goal`: what is asked of it; its id is the task's.
+    """
+    after, task = take_step(loop, Step.TASK), goal.id  # also the task at work, which goes on where it was
     if task in loop.held:
         raise LoopOrderError("loop-held", task=task)
     known = {one.task: one for one in _park(loop)}
@@ -150,16 +163,32 @@ def start_task(loop: Loop, task: str, agent: str, complexity: int, limits: LoopS
         proposals=(),
         gates=(),
         parked=tuple(known.values()),
+        goals=with_goal(loop.goals, goal),
     )
 
 
-def give_back(loop: Loop, task: str) -> Loop:
-    """Let the agent begin a task again, also one that failed or was halted, with new iterations."""
+def with_goal(goals: tuple[Goal, ...], goal: Goal) -> tuple[Goal, ...]:
+    """Return the goals with this one instead of the one of its id."""
+    others = tuple(one for one in goals if one.id != goal.id)
+    return (*others, goal)[-KEPT_TASKS:]
+
+
+def give_back(loop: Loop, task: str, *, done: bool = False) -> Loop:
+    """Let the agent begin a task again, also one that failed or was halted, with new iterations.
+
+    It is judged by the files of its beginning, and is asked anew. `done`: a person took it as done.
+    """
+    goals = tuple(
+        replace(one, asked_about=(), asked_to_run=()) if one.id == task else one
+        for one in loop.goals
+        if not (done and one.id == task)
+    )
     return replace(
         loop,
         task="" if loop.task == task else loop.task,  # else its old progress would be parked again
         held=tuple(one for one in loop.held if one != task),
         parked=tuple(one for one in loop.parked if one.task != task),
+        goals=goals,
         failures=tuple(one for one in loop.failures if one.task != task),
     )
 
@@ -189,6 +218,18 @@ def priced_cents(loop: Loop) -> float:
     return max(loop.priced_cents, loop.spent_cents or 0.0)
 
 
+def share_spending(loop: Loop, other: Loop) -> Loop:
+    """Return a loop with what was spent by it or by another that counts with it: each knows of the rest."""
+    unknown = loop.spent_cents is None or other.spent_cents is None
+    return replace(
+        loop,
+        input_tokens=max(loop.input_tokens, other.input_tokens),
+        output_tokens=max(loop.output_tokens, other.output_tokens),
+        spent_cents=None if unknown else max(loop.spent_cents or 0.0, other.spent_cents or 0.0),
+        priced_cents=max(priced_cents(loop), priced_cents(other)),
+    )
+
+
 def restore_loop(now: Loop, then: Loop) -> Loop:
     """Bring back the task that was at work, and its files. How far each task came stays, and what was spent.
 
@@ -205,6 +246,7 @@ def restore_loop(now: Loop, then: Loop) -> Loop:
         **asdict(at_work),
         state=then.state,
         base=then.base,
+        goals=then.goals,
         proposals=(),
         gates=(),
         parked=tuple(known.values()),
@@ -237,17 +279,45 @@ def begin_report(loop: Loop) -> Loop:
     return take_step(loop, Step.REPORT)
 
 
-def rule_report(loop: Loop, report: Report, limits: LoopSettings, now: float) -> Ruling:
+ACCEPTED: Final = {
+    Standing.PROVED: (Action.COMPLETE, "loop-complete"),
+    Standing.JUDGED: (Action.COMPLETE, "loop-complete-judged"),
+    Standing.NOT_JUDGED: (Action.DONE, "loop-done"),
+}
+"""What a report is answered that stands so, in scope, and why."""
+
+
+class Rungs(Struct, frozen=True, kw_only=True):
+    """What bounds the way up: the user's limits, and which model really runs for each name (see TaskWork)."""
+
+    limits: LoopSettings
+    models: Mapping[str, str] = {}
+
+
+def rule_report(loop: Loop, report: Report, rungs: Rungs, now: float) -> Ruling:
     """Answer a report, in the state `awaiting_quality_gates`. Raises LoopOrderError."""
     loop = replace(take_step(loop, Step.GATES_RAN), gates=report.gates, iteration=loop.iteration + 1)
     verdict = gates_verdict(report.gates)
     if verdict is GateVerdict.HALT:
         halted = _leave_task(_hold(take_step(loop, Step.BLOCK)))
         return Ruling(loop=replace(halted, status=LoopStatus.PAUSED), action=Action.HALT, reason="loop-halt")
-    if verdict is GateVerdict.PASS and not report.outside and not report.weakened:
-        done = _leave_task(replace(take_step(loop, Step.COMPLETE), consecutive_failures=0))
-        return Ruling(loop=done, action=Action.COMPLETE, reason="loop-complete")
-    loop = _add_failure(loop, report)
+    if report.standing is Standing.HELD:
+        held = _leave_task(_hold(take_step(loop, Step.BLOCK)))
+        return Ruling(loop=held, action=Action.HALT, reason="loop-held-back")
+    if report.standing in ACCEPTED and not report.outside:
+        return _accept(loop, report.standing)
+    return _refuse(_add_failure(loop, report), report, rungs, now)
+
+
+def _accept(loop: Loop, standing: Standing) -> Ruling:
+    action, reason = ACCEPTED[standing]
+    done = replace(take_step(loop, Step.COMPLETE), consecutive_failures=0)
+    goals = tuple(one for one in loop.goals if one.id != loop.task)
+    return Ruling(loop=replace(_leave_task(done), goals=goals), action=action, reason=reason)
+
+
+def _refuse(loop: Loop, report: Report, rungs: Rungs, now: float) -> Ruling:
+    limits = rungs.limits
     stuck = find_stuck(loop) if limits.stuck_detection else ""
     threshold = limits.eco_threshold if loop.mode == "eco" else limits.threshold
     if loop.iteration >= limits.max_iterations:
@@ -256,21 +326,20 @@ def rule_report(loop: Loop, report: Report, limits: LoopSettings, now: float) ->
         return _fail(loop, "loop-spent")
     if stuck or loop.consecutive_failures >= threshold:
         reason = "loop-stuck" if stuck else "loop-threshold"
-        return _step_up(take_step(loop, Step.ESCALATE), reason, now, stuck)
+        return _step_up(take_step(loop, Step.ESCALATE), reason, rungs, now, stuck)
     reasons = {
         "loop-outside": report.outside,
-        "loop-weakened": report.weakened,
-        "loop-failed": verdict is GateVerdict.FAIL,
-        "loop-could-not-run": True,
+        "loop-failed": gates_verdict(report.gates) is GateVerdict.FAIL,
+        "loop-missing": True,
     }
     reason = next(name for name, holds in reasons.items() if holds)
     return Ruling(loop=take_step(loop, Step.ITERATE), action=Action.ITERATE, reason=reason)
 
 
-def ask_for_escalation(loop: Loop, reason: str, now: float) -> Ruling:
+def ask_for_escalation(loop: Loop, reason: str, rungs: Rungs, now: float) -> Ruling:
     """Step up because the agent asks for it, while a task is at work. Raises LoopOrderError."""
     _check_running(loop)
-    return _step_up(take_step(loop, Step.ESCALATE), reason, now)
+    return _step_up(take_step(loop, Step.ESCALATE), reason, rungs, now)
 
 
 def accept_decision(loop: Loop, decision: CouncilDecision) -> Loop:
@@ -287,7 +356,7 @@ def accept_decision(loop: Loop, decision: CouncilDecision) -> Loop:
 def find_stuck(loop: Loop) -> str:
     """Say what is the same in the last three failures of the task at work; "" where nothing is."""
     last = loop.own_failures[-SAME_TIMES:]
-    if len(last) < SAME_TIMES:
+    if min(len(last), loop.consecutive_failures) < SAME_TIMES:  # another model begins anew
         return ""
     if same := _in_all([failure.failing for failure in last]):
         return f"the same test failed {SAME_TIMES} times: {same}"
@@ -307,12 +376,14 @@ def _check_running(loop: Loop) -> None:
         raise LoopOrderError("loop-paused", task=loop.task or "T1")
 
 
-def _step_up(loop: Loop, reason: str, now: float, stuck: str = "") -> Ruling:
+def _step_up(loop: Loop, reason: str, rungs: Rungs, now: float, stuck: str = "") -> Ruling:
     """Take the next rung; above the last one is the council, and above that nothing."""
     if loop.council_met:
         return _fail(loop, "loop-after-council")
-    above = LADDER[LADDER.index(loop.tier) + 1]
+    above = next_rung(loop.tier, rungs.models)
     council = above is Tier.COUNCIL
+    if council and loop.own_failures and not loop.own_failures[-1].files:
+        return _fail(loop, "loop-idle")  # there is nothing that a council could look at
     step = Escalation(from_tier=loop.tier, to_tier=above, reason=reason, iteration=loop.iteration, at=now)
     loop = replace(
         take_step(loop, Step.COUNCIL if council else Step.ESCALATED),
@@ -326,8 +397,8 @@ def _step_up(loop: Loop, reason: str, now: float, stuck: str = "") -> Ruling:
 
 
 def _fail(loop: Loop, reason: str) -> Ruling:
-    loop = replace(_hold(take_step(loop, Step.FAIL)), status=LoopStatus.FAILED, end_reason=reason)
-    return Ruling(loop=loop, action=Action.FAIL, reason=reason)
+    failed = _leave_task(_hold(take_step(loop, Step.BLOCK)))  # other tasks may go on
+    return Ruling(loop=failed, action=Action.FAIL, reason=reason)
 
 
 def _park(loop: Loop) -> tuple[TaskProgress, ...]:
@@ -358,9 +429,11 @@ def _add_failure(loop: Loop, report: Report) -> Loop:
     failure = LoopFailure(
         iteration=loop.iteration,
         task=loop.task,
-        model=report.by or loop.tier,
+        model=report.by,
         agent=loop.agent,
-        errors=_distinct(error for gate in bad for error in gate.errors or (gate.reason,) if error),
+        errors=_distinct(
+            (*(error for gate in bad for error in gate.errors or (gate.reason,) if error), *report.missing)
+        ),
         gates_failed=tuple(gate.id for gate in bad),
         failing=_distinct(name for gate in bad for name in gate.failing)[:KEPT_NAMES],
         files=report.files[:KEPT_NAMES],

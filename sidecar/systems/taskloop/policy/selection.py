@@ -1,9 +1,10 @@
 """Selects the agent for a task: points for keywords, file types, task type and language, and why.
 
-A part of which the task says nothing gives no points to anybody. An agent that names nothing in a part takes
-anything, for a share of its points. A type that no word tells is assumed, and counts for that share. Of equal
-agents, the first by ID. An agent whose range does not hold the task's complexity comes after all others.
-Weights, shares and words are in data/agents.toml.
+A task's files are those of its scope, and those of a known language that its words name. A part of which the
+task says nothing gives no points to anybody. An agent that names nothing in a part takes anything, for a
+share of its points. A type that no word tells is assumed, and counts for that share. Of equal agents, the
+first by ID. An agent whose range does not hold the task's complexity comes after all others. Weights, shares
+and words are in data/agents.toml.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from sidecar.systems.taskloop.policy.agents import (
     Agent,
     Complexity,
     TaskType,
+    find_paths,
     matches_any,
 )
 
@@ -74,8 +76,8 @@ class AgentScore(Struct, frozen=True):
 class AgentSelection(Struct, frozen=True, kw_only=True):
     """The agent for a task by its ID, those that could support it, and the scores of all, the best first.
 
-    `reasoning` has a line for each part of the selected agent's score, and one for each agent that has more
-    points but is not for this complexity. `task_type` and `language` are those given or recognised.
+    `reasoning` has a line for each part that gave the selected agent points, and one for each agent that has
+    more points but is not for this complexity. `task_type` and `language` are those given or recognised.
     """
 
     primary: str
@@ -90,6 +92,7 @@ class _Task(Struct, frozen=True):
     """A task with what was recognised of it, `by` which words, and the share that its type counts for."""
 
     profile: TaskProfile
+    files: tuple[str, ...]
     language: str
     task_type: TaskType
     by: str
@@ -141,23 +144,25 @@ def select_agent(profile: TaskProfile, agents: Iterable[Agent]) -> AgentSelectio
 
 
 def _recognize_task(profile: TaskProfile) -> _Task:
-    language = _most_used_language(profile.files)
+    named = filter(_find_language, find_paths(profile.description))
+    files = tuple(dict.fromkeys((*profile.files, *named)))
+    counts = Counter(filter(None, map(_find_language, files)))
+    language = min(counts, key=lambda name: (-counts[name], name), default="")
     if profile.task_type is not None:
-        return _Task(profile, language, profile.task_type, "given")
+        return _Task(profile, files, language, profile.task_type, "given")
     if profile.files and all(matches_any(TABLE.docs_files, file) for file in profile.files):
-        return _Task(profile, language, "docs", "its files")
+        return _Task(profile, files, language, "docs", "its files")
     found = {kind: _find_words(words, profile.description) for kind, words in TABLE.task_types.items()}
     kind = max(found, key=lambda one: len(found[one]))  # of as many words, the first in the table
     if not found[kind]:
-        return _Task(profile, language, TABLE.assumed_type, "assumed, no word tells", TABLE.any_share)
-    return _Task(profile, language, kind, ", ".join(found[kind]))
+        return _Task(profile, files, language, TABLE.assumed_type, "assumed, no word tells", TABLE.any_share)
+    return _Task(profile, files, language, kind, ", ".join(found[kind]))
 
 
-def _most_used_language(files: Sequence[str]) -> str:
-    """Return the language of most files; of as many, the first by name; "" where none is known."""
+def _find_language(file: str) -> str:
+    """Return the language of a file by its ending, "" where it is not known."""
     every = TABLE.languages.items()
-    counts = Counter(name for file in files for name, endings in every if file.lower().endswith(endings))
-    return min(counts, key=lambda name: (-counts[name], name), default="")
+    return next((name for name, endings in every if file.lower().endswith(endings)), "")
 
 
 def _find_words(words: Iterable[str], text: str) -> tuple[str, ...]:
@@ -171,16 +176,16 @@ def _word_pattern(word: str) -> re.Pattern[str]:
 
 
 def _score_agent(agent: Agent, task: _Task) -> _Scored:
-    files, kind, language = task.profile.files, task.task_type, task.language
-    type_part = _score_part("type", kind, agent.task_types, kind in agent.task_types, f"{kind} ({task.by})")
+    files, kind, language = task.files, task.task_type, task.language
+    type_part = _score_part(kind, agent.task_types, kind in agent.task_types, f"{kind} ({task.by})")
     own = sum(matches_any(agent.file_types, file) for file in files)
     parts = {
         "keywords": _score_keywords(agent, task.profile.description),
         "file_types": _score_part(
-            "files", files, agent.file_types, own / max(len(files), 1), f"{own} of {len(files)}"
+            files, agent.file_types, own / max(len(files), 1), f"{own} of {len(files)}"
         ),
         "task_type": _Part(type_part.share * task.type_share, type_part.why),
-        "language": _score_part("language", language, agent.languages, language in agent.languages, language),
+        "language": _score_part(language, agent.languages, language in agent.languages, language),
     }
     points = {name: round(parts[name].share * most) for name, most in TABLE.weights.items()}
     score = AgentScore(agent.id, sum(points.values()), **points)
@@ -191,13 +196,13 @@ def _score_agent(agent: Agent, task: _Task) -> _Scored:
 def _score_keywords(agent: Agent, description: str) -> _Part:
     found, shares = _find_words(agent.keywords, description), TABLE.keyword_shares
     share = shares[min(len(found), len(shares) - 1)]
-    return _Part(share, ", ".join(found) or "the task has none of them", bool(found))
+    return _Part(share, ", ".join(found), bool(found))
 
 
-def _score_part(what: str, given: object, named: tuple[str, ...], share: float, why: str) -> _Part:
+def _score_part(given: object, named: tuple[str, ...], share: float, why: str) -> _Part:
     """Return the part of what the task gives and the agent names, where both do."""
     if not given:
-        return _Part(0, f"the task gives no {what}")
+        return _Part(0, "")
     if not named:
         return _Part(TABLE.any_share, f"{why}, and the agent takes any")
     return _Part(share, why, share > 0)
@@ -205,7 +210,8 @@ def _score_part(what: str, given: object, named: tuple[str, ...], share: float, 
 
 def _explain_selection(first: _Scored, scored: Sequence[_Scored], complexity: int | None) -> Iterator[str]:
     for name, most in TABLE.weights.items():
-        yield f"{name.replace('_', ' ')} {getattr(first.score, name)} of {most}: {first.parts[name].why}"
+        if points := getattr(first.score, name):
+            yield f"{name.replace('_', ' ')} {points} of {most}: {first.parts[name].why}"
     outside = [one for one in scored if not one.fits and one.rank <= first.rank]
     for one in outside:
         said = "no agent is for this one" if one is first else "it has more points"
@@ -226,8 +232,7 @@ class _Weights(Struct, frozen=True, forbid_unknown_fields=True):
     words_each: int
     most_words: int
     most_criteria: int
-    wide: int
-    most_scope: int
+    most_places: int
     hard: int
     most_hard: int
     groups: dict[str, str]
@@ -240,11 +245,12 @@ GROUPS: Final = tuple(re.compile(one, re.IGNORECASE) for one in WEIGHTS.groups.v
 def estimate_complexity(description: str, criteria: tuple[str, ...] = (), scope: tuple[str, ...] = ()) -> int:
     """Return 1 to 14."""
     text = "\n".join((description, *criteria))
+    places = {*scope, *filter(_find_language, find_paths(text))}
     found = (
         WEIGHTS.least
         + min(len(description.split()) // WEIGHTS.words_each, WEIGHTS.most_words)
         + min(len(criteria), WEIGHTS.most_criteria)
-        + min(sum(map(_is_wide, scope)) * WEIGHTS.wide, WEIGHTS.most_scope)
+        + min(max(0, len(places) - 1) + sum(map(_is_wide, scope)), WEIGHTS.most_places)
         + min(sum(group.search(text) is not None for group in GROUPS) * WEIGHTS.hard, WEIGHTS.most_hard)
     )
     return max(LEAST_COMPLEXITY, min(found, MOST_COMPLEXITY))

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sidecar.kernel.errors import ToolRuleError
-from sidecar.kernel.loop import Loop, LoopState
+from sidecar.kernel.loop import Loop, LoopState, Tier
 
 
 class Step(StrEnum):
@@ -63,6 +63,7 @@ TRANSITIONS: Final[Mapping[LoopState, Mapping[Step, LoopState]]] = {
     S.ESCALATING: {
         Step.ESCALATED: S.EXECUTING,
         Step.COUNCIL: S.ACTIVATING_BUG_COUNCIL,
+        Step.BLOCK: S.SELECTING_AGENT,
         Step.FAIL: S.FAILED,
     },
     S.ACTIVATING_BUG_COUNCIL: {Step.DECIDED: S.EXECUTING, Step.FAIL: S.FAILED},
@@ -88,9 +89,25 @@ class LoopOrderError(ToolRuleError):
     """A tool was called out of order, and nothing changed."""
 
 
-def take_step(loop: Loop, step: Step) -> Loop:
-    """Return the loop after a step. Raises LoopOrderError, which names the tool to call first."""
+def take_step(loop: Loop, step: Step, tool: str = "") -> Loop:
+    """Return the loop after a step. Raises LoopOrderError, which names the tool to call first.
+
+    `tool`: what was called, where that is not the step's own name.
+    """
     after = TRANSITIONS[loop.state].get(step)
     if after is None:
-        raise LoopOrderError("loop-order", state=loop.state, step=step, first=CALL_FIRST[loop.state])
+        opened = step is Step.START
+        rule, first = ("loop-opened", "") if opened else ("loop-order", CALL_FIRST[loop.state])
+        raise LoopOrderError(rule, state=loop.state, step=tool or step, first=first)
     return replace(loop, state=after)
+
+
+def next_rung(tier: Tier, models: Mapping[str, str]) -> Tier:
+    """Return the next tier on which another model runs than on this one; above all is the council.
+
+    `models`: see TaskWork. Where it is empty, each tier is a rung.
+    """
+    above = tuple(Tier)[tuple(Tier).index(tier) + 1 :]
+    own = models.get(tier, "")
+    others = (one for one in above if not models or models.get(one, own) != own)
+    return next(others, Tier.COUNCIL)

@@ -7,7 +7,7 @@ not among the facts. Names of rules are sections of rubric/tdd.md; which rules a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -23,6 +23,9 @@ WORD_LENGTH: Final = 3
 WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 """The words of an identifier: `makeSlug` and `make_slug` have two."""
 
+OUTER_NAMES: Final = re.compile(r"^.*(?: > |: )")
+"""What stands before the name of a test: its class or suites."""
+
 
 class Phase(StrEnum):
     """The three phases."""
@@ -35,25 +38,67 @@ class Phase(StrEnum):
 class ChangedFile(Struct, frozen=True, kw_only=True):
     """A changed file: whether what changed bears on a check, and whether it is product code.
 
-    `added` are its new lines. `defined` counts the new lines that define a test, `lost` those that are gone;
-    both are 0 where its language is unknown.
+    `new`: it was not there before. `setting`: it belongs to the test runner and not to a test. `added` are
+    its new lines. `defined` counts the new lines that define a test, `lost` those that are gone; both are 0
+    where its language is unknown.
     """
 
     path: str
     check: bool
     product: bool
+    new: bool = False
+    setting: bool = False
     added: tuple[str, ...] = ()
     defined: int = 0
     lost: int = 0
 
 
 class PhaseFacts(Struct, frozen=True, kw_only=True):
-    """What was seen of one attempt. `marks` are lines by which product code gets around its checks."""
+    """What was seen of one attempt.
+
+    `test`: the file that the caller names as the test's, "" where the run tells it; `text` is its content.
+    """
 
     before: GateRun
     after: GateRun
     files: tuple[ChangedFile, ...] = ()
-    marks: tuple[str, ...] = ()
+    test: str = ""
+    text: str = ""
+
+    @property
+    def failing(self) -> list[str]:
+        """The tests that fail now and did not before."""
+        return [name for name in self.after.failing if name not in self.before.failing]
+
+    @property
+    def told(self) -> str:
+        """What the tests say now and did not say before."""
+        old = {*self.before.failures, *self.before.output.splitlines()}
+        lines = (*self.after.failures, *self.after.output.splitlines())
+        return "\n".join(line for line in lines if line not in old)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The names that are missing now and were not before."""
+        return missing_names(self.told)
+
+    @property
+    def counted(self) -> int | None:
+        """How many tests more there are; None where the runner counts none."""
+        if self.before.executed is None or self.after.executed is None:
+            return None
+        skipped = (self.after.skipped or 0) - (self.before.skipped or 0)
+        return self.after.executed - self.before.executed + skipped
+
+    @property
+    def defined(self) -> int:
+        """How many new lines define a test."""
+        return sum(file.defined for file in self.files)
+
+    @property
+    def more(self) -> int:
+        """How many tests more there are; of a runner that counts none, as many as the files define."""
+        return self.defined if self.counted is None else self.counted
 
 
 class BrokenRule(Struct, frozen=True):
@@ -68,7 +113,6 @@ class FailureReasons(Struct, frozen=True, forbid_unknown_fields=True):
 
     missing: tuple[str, ...]
     broken: tuple[str, ...]
-    assertion: tuple[str, ...]
     unspecific: tuple[str, ...]
     definitions: tuple[tuple[str, str], ...]
 
@@ -78,150 +122,144 @@ def broken_rule(phase: Phase, facts: PhaseFacts, measure: str) -> BrokenRule | N
 
     `measure` is the spec in red, else the path of the test.
     """
-    return next(filter(None, (rule(facts, measure) for rule in RULES[phase])), None)
+    return next(RULES[phase](facts, measure), None)
 
 
-# --- rules of one phase -------------------------------------------------------------------------------------
+# --- the rules of each phase, in the order in which they are tried ------------------------------------------
 
 
-def _product_untouched(facts: PhaseFacts, _: str) -> BrokenRule | None:
-    product = [file.path for file in facts.files if file.product]
-    return BrokenRule("red-product", {"files": _names(product)}) if product else None
+def _red_rules(facts: PhaseFacts, spec: str) -> Iterator[BrokenRule]:
+    missing, failing, more = facts.missing, facts.failing, facts.more
+    if not facts.files:
+        yield BrokenRule("nothing-changed")
+    if others := _beside_the_test(facts):
+        yield BrokenRule("red-product", {"files": _name_some(others)})
+    if not missing:  # a module that is missing, elsewhere a fault of the installation, may be the point here
+        yield from _tests_ran(facts)
+    if not _fails_anew(facts):
+        yield BrokenRule("red-passes")
+    # A file that cannot be loaded for want of a name counts as one test, so there the definitions count.
+    number = max(more, len(failing), 0 if more > 0 and not missing else facts.defined)
+    if number > 1:
+        yield BrokenRule("red-several", {"tests": _name_some(failing), "number": str(number)})
+    lost = [name for name in facts.before.failing if name not in (*facts.after.failing, NOTHING_EXECUTED)]
+    if lost or more < 0 or any(file.lost for file in facts.files):
+        yield BrokenRule("red-others", {"tests": _name_some(lost or [file.path for file in facts.files])})
+    asked = _words(spec)
+    if missing and not any(
+        asked & _words(line) for name in missing for line in _lines_with(name, facts.files)
+    ):
+        yield BrokenRule("red-own-import", {"names": _name_some(missing)})
+    if not missing and any(_hits(load_data("tdd", FailureReasons).broken, facts.told)):
+        yield BrokenRule("red-broken", {"error": _output(facts.after)})
 
 
-def _tests_ran_but_for_missing(facts: PhaseFacts, _: str) -> BrokenRule | None:
-    """As `_tests_ran`; a missing module, elsewhere a fault of the installation, may be the point here."""
-    return None if misses_name("\n".join(_new_lines(facts))) else _tests_ran(facts, _)
-
-
-def _new_test_fails(facts: PhaseFacts, _: str) -> BrokenRule | None:
-    unnamed = facts.after.executed is None and facts.after.outcome is not Outcome.PASSED
-    unnamed = unnamed or facts.after.outcome in NOTHING_SHOWN
-    return None if unnamed or _new_failures(facts) else BrokenRule("red-passes")
-
-
-def _exactly_one_test(facts: PhaseFacts, _: str) -> BrokenRule | None:
-    """A file that cannot be loaded for want of a name counts as one test, so there the definitions count."""
-    failing, more = _new_failures(facts), _more_tests(facts)
-    counted = more > 0 and not misses_name("\n".join(_new_lines(facts)))
-    number = max(more, len(failing), 0 if counted else _defined(facts.files))
-    return (
-        BrokenRule("red-several", {"tests": _names(failing), "number": str(number)}) if number > 1 else None
-    )
-
-
-def _other_tests_stay(facts: PhaseFacts, _: str) -> BrokenRule | None:
-    kept = set(facts.after.failing)
-    lost = [name for name in facts.before.failing if name not in kept and name != NOTHING_EXECUTED]
-    if not lost and _more_tests(facts) >= 0 and not any(file.lost for file in facts.files):
-        return None
-    return BrokenRule("red-others", {"tests": _names(lost or [file.path for file in facts.files])})
-
-
-def _test_passes(facts: PhaseFacts, test_path: str) -> BrokenRule | None:
-    wanted = [name for name in facts.before.failing if test_path in name] or facts.before.failing
-    still = [name for name in facts.after.failing if name in wanted or test_path in name]
+def _green_rules(facts: PhaseFacts, test_path: str) -> Iterator[BrokenRule]:
+    yield from _tests_untouched(facts, test_path)
+    if not facts.files:
+        yield BrokenRule("nothing-changed")
+    yield from _tests_ran(facts)
+    own, left = (own_failures(run, test_path, facts.text) for run in (facts.before, facts.after))
+    still = [name for name in facts.after.failing if name in (*(own or facts.before.failing), *left)]
     if still or (facts.after.outcome is Outcome.FAILED and not facts.after.failing):
-        return BrokenRule("green-fails", {"tests": _names(still), "output": _output(facts.after)})
-    return None
+        yield BrokenRule("green-fails", {"tests": _name_some(still), "output": _output(facts.after)})
+    yield from _others_end_as_before(facts)
 
 
-# --- rules that phases share --------------------------------------------------------------------------------
+def _refactor_rules(facts: PhaseFacts, test_path: str) -> Iterator[BrokenRule]:
+    yield from _tests_untouched(facts, test_path)
+    yield from _tests_ran(facts)
+    yield from _others_end_as_before(facts)
 
 
-def _something_changed(facts: PhaseFacts, _: str) -> BrokenRule | None:
-    return None if facts.files else BrokenRule("nothing-changed")
+RULES: Final[Mapping[Phase, Callable[[PhaseFacts, str], Iterator[BrokenRule]]]] = {
+    Phase.RED: _red_rules,
+    Phase.GREEN: _green_rules,
+    Phase.REFACTOR: _refactor_rules,
+}
 
 
-def _tests_untouched(facts: PhaseFacts, _: str) -> BrokenRule | None:
-    checks = [file.path for file in facts.files if file.check]
-    return BrokenRule("touched-tests", {"files": _names(checks)}) if checks else None
+def _tests_untouched(facts: PhaseFacts, test_path: str) -> Iterator[BrokenRule]:
+    if checks := [file.path for file in facts.files if file.check or file.path == test_path]:
+        yield BrokenRule("touched-tests", {"files": _name_some(checks)})
 
 
-def _checks_not_evaded(facts: PhaseFacts, _: str) -> BrokenRule | None:
-    return BrokenRule("marks", {"lines": _names(facts.marks)}) if facts.marks else None
+def _tests_ran(facts: PhaseFacts) -> Iterator[BrokenRule]:
+    if facts.after.outcome in NOTHING_SHOWN:
+        yield BrokenRule("could-not-run", {"why": facts.after.reason, "output": _output(facts.after)})
 
 
-def _tests_ran(facts: PhaseFacts, _: str) -> BrokenRule | None:
-    if facts.after.outcome not in NOTHING_SHOWN:
-        return None
-    return BrokenRule("could-not-run", {"why": facts.after.reason, "output": _output(facts.after)})
+def _others_end_as_before(facts: PhaseFacts) -> Iterator[BrokenRule]:
+    before, after = facts.before.outcome, facts.after.outcome
+    if facts.failing or (after is Outcome.FAILED and before is Outcome.PASSED):
+        yield BrokenRule("broke-others", {"tests": _name_some(facts.failing), "output": _output(facts.after)})
+    if facts.more < 0:
+        yield BrokenRule("lost-tests")
 
 
-def _others_end_as_before(facts: PhaseFacts, _: str) -> BrokenRule | None:
-    failing = _new_failures(facts)
-    if failing or (facts.after.outcome is Outcome.FAILED and facts.before.outcome is Outcome.PASSED):
-        return BrokenRule("broke-others", {"tests": _names(failing), "output": _output(facts.after)})
-    return None
+# --- which file is the test's -------------------------------------------------------------------------------
 
 
-def _no_test_lost(facts: PhaseFacts, _: str) -> BrokenRule | None:
-    return BrokenRule("lost-tests") if _more_tests(facts) < 0 else None
+def find_test_file(facts: PhaseFacts) -> ChangedFile | None:
+    """Return the changed file that holds the test: the one that the new failure names, as far as it does."""
+    failing, told = "\n".join(facts.failing), facts.told
+
+    def order(file: ChangedFile) -> tuple[bool, ...]:
+        named, written = mentions(failing, file.path), file.check and file.defined > 0
+        told_of = mentions(told, file.path)
+        return file.path != facts.test, file.setting, not named, not written, not told_of
+
+    return min(facts.files, key=order, default=None)
 
 
-# --- what the rules count -----------------------------------------------------------------------------------
+def mentions(text: str, path: str) -> bool:
+    """Whether a text names this file, and not one whose path ends so."""
+    return re.search(rf"(?<![\w/.-])(?:\./)?{re.escape(path)}(?!\w)", text) is not None
 
 
-def _new_failures(facts: PhaseFacts) -> list[str]:
-    return [name for name in facts.after.failing if name not in facts.before.failing]
+def _beside_the_test(facts: PhaseFacts) -> list[str]:
+    """Return what changed but the file of the test, and new files without tests that belong to it.
+
+    A file that is no check by its name is the test's if the caller says so, or if it is new and fails.
+    """
+    told, test = "\n".join((*facts.failing, facts.told)), find_test_file(facts)
+
+    def may_change(file: ChangedFile) -> bool:
+        if file is not test:
+            return file.new and file.check and not file.setting and not file.defined
+        if file.check:
+            return not file.product and not file.setting
+        fails = file.new and facts.counted in (None, 1) and mentions(told, file.path)
+        return fails or file.path == facts.test
+
+    return [file.path for file in facts.files if not may_change(file)]
 
 
-def _total(run: GateRun) -> int | None:
-    return None if run.executed is None else run.executed + (run.skipped or 0)
-
-
-def _more_tests(facts: PhaseFacts) -> int:
-    """How many tests more there are; of a runner that counts none, as many as the files define."""
-    before, after = _total(facts.before), _total(facts.after)
-    return _defined(facts.files) if before is None or after is None else after - before
-
-
-def _defined(files: Iterable[ChangedFile]) -> int:
-    return sum(file.defined for file in files)
-
-
-def _names(names: Iterable[str]) -> str:
-    listed = list(names)
-    more = f" and {len(listed) - NAMED} more" if len(listed) > NAMED else ""
-    return ", ".join(listed[:NAMED]) + more
-
-
-def _output(run: GateRun) -> str:
-    return "\n".join(run.failures) or run.output
-
-
-def misses_name(text: str) -> bool:
-    """Whether tests say that a module, a function or the like is missing."""
-    return any(_hits(load_data("tdd", FailureReasons).missing, text))
-
-
-# --- the right reason ---------------------------------------------------------------------------------------
-
-
-def _right_reason(facts: PhaseFacts, spec: str) -> BrokenRule | None:
-    """It fails by an assertion, or because a name is missing that the spec asks for."""
-    known = load_data("tdd", FailureReasons)
-    text = "\n".join(_new_lines(facts))
-    missing = [next(filter(None, hit.groups()), "") for hit in _hits(known.missing, text)]
-    if missing:
-        asked = _words(spec)
-        if any(asked & _words(line) for name in missing for line in _lines_with(name, facts.files)):
-            return None
-        return BrokenRule("red-own-import", {"names": _names(dict.fromkeys(missing))})
-    if hit := next(_hits(known.broken, text), None):
-        return BrokenRule("red-broken", {"error": _line_around(text, hit)})
-    return (
-        None
-        if any(_hits(known.assertion, text))
-        else BrokenRule("red-error", {"output": _output(facts.after)})
+def own_failures(run: GateRun, test_path: str, text: str) -> tuple[str, ...]:
+    """Return the failing tests of a file: by their names or reports, else by where their names stand."""
+    said = {name: next((line for line in run.failures if name in line), name) for name in run.failing}
+    return tuple(
+        name
+        for name in run.failing
+        if mentions(f"{name} {said[name]}", test_path)
+        or ("::" not in name and OUTER_NAMES.sub("", name) in text)
     )
 
 
-def _new_lines(facts: PhaseFacts) -> Iterator[str]:
-    """Yield what the tests say now and did not say before."""
-    old = {*facts.before.failures, *facts.before.output.splitlines()}
-    lines = (*facts.after.failures, *facts.after.output.splitlines())
-    yield from (line for line in lines if line not in old)
+# --- how a test fails ---------------------------------------------------------------------------------------
+
+
+def _fails_anew(facts: PhaseFacts) -> bool:
+    before, after = facts.before, facts.after
+    unnamed = after.outcome is not Outcome.PASSED and (after.executed is None or not after.failing)
+    other = before.outcome is not Outcome.FAILED or before.output != after.output
+    return bool(facts.failing) or (unnamed and other) or after.outcome in NOTHING_SHOWN
+
+
+def missing_names(text: str) -> tuple[str, ...]:
+    """Return the names that tests say are missing."""
+    hits = _hits(load_data("tdd", FailureReasons).missing, text)
+    return tuple(dict.fromkeys(next(filter(None, hit.groups()), "") for hit in hits))
 
 
 def _hits(patterns: Iterable[str], text: str) -> Iterator[re.Match[str]]:
@@ -238,42 +276,14 @@ def _lines_with(name: str, files: Iterable[ChangedFile]) -> Iterator[str]:
 
 def _words(text: str) -> set[str]:
     """The words of a text in small letters, singular; those of identifiers are told apart."""
-    found = (word.lower() for word in WORD.findall(text))
-    return {word.removesuffix("s") for word in found if len(word) >= WORD_LENGTH} - {
-        *load_data("tdd", FailureReasons).unspecific
-    }
+    found = {word.lower().removesuffix("s") for word in WORD.findall(text) if len(word) >= WORD_LENGTH}
+    return found - {*load_data("tdd", FailureReasons).unspecific}
 
 
-def _line_around(text: str, hit: re.Match[str]) -> str:
-    start = text.rfind("\n", 0, hit.start()) + 1
-    return text[start : text.find("\n", hit.end()) if "\n" in text[hit.end() :] else len(text)].strip()
+def _name_some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
-RULES: Final[Mapping[Phase, tuple[Callable[[PhaseFacts, str], BrokenRule | None], ...]]] = {
-    Phase.RED: (
-        _product_untouched,
-        _something_changed,
-        _tests_ran_but_for_missing,
-        _new_test_fails,
-        _exactly_one_test,
-        _other_tests_stay,
-        _right_reason,
-    ),
-    Phase.GREEN: (
-        _tests_untouched,
-        _checks_not_evaded,
-        _something_changed,
-        _tests_ran,
-        _test_passes,
-        _others_end_as_before,
-        _no_test_lost,
-    ),
-    Phase.REFACTOR: (
-        _tests_untouched,
-        _checks_not_evaded,
-        _tests_ran,
-        _others_end_as_before,
-        _no_test_lost,
-    ),
-}
-"""The rules of each phase, in the order in which they are tried."""
+def _output(run: GateRun) -> str:
+    return "\n".join(run.failures) or run.output

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -36,7 +38,7 @@ def decoded(event: RunEvent) -> object:
 
 
 def test_events_of_a_run_are_those_of_a_host() -> None:
-    about = {"session": "demo", "project": "/shop/"}
+    about: Any = {"session": "demo", "project": "/shop/"}
     kinds = [
         decoded(RunBegunEvent(**about)),
         decoded(RunTypedEvent(**about, order=parse_order("goal", "all tests pass"))),

@@ -1,0 +1,89 @@
+"""Which model services answer nothing for now: events of the log, known to every run, and waited for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec.structs import replace
+
+from sidecar.kernel.limits import ServiceLimit
+from sidecar.kernel.log import EventFilter, LoggedEvent, event_kind
+from sidecar.kernel.masking import SecretMask
+from sidecar.platform.log_readings import WORKERS
+from sidecar.platform.ports import Clock, EventLog
+
+FIRST_S: Final = 60.0
+LONGEST_S: Final = 1800.0
+"""Seconds of the first and of the longest wait that no service asked for; each is twice the one before."""
+FORGOTTEN_S: Final = 3600.0
+"""Seconds after a limit from which on the next one is a new one."""
+BELIEVED_S: Final = 8 * 86_400.0
+"""Seconds; a limit that is said to last longer is not believed."""
+EVENTS_READ: Final = 100
+"""Newest limits that are read."""
+WORKED_TRIES: Final = 3
+"""Starts of one agent that cost tokens and met a limit. Then it counts as it ended: words of its own work may
+look like a limit, and its session may have no other bound."""
+
+
+def known_limits(log: EventLog) -> dict[str, ServiceLimit]:
+    """Return the newest limit of each account, also one that has passed. Raises OSError."""
+    events = log.newest(EventFilter(kinds=(event_kind(ServiceLimit),)), EVENTS_READ)
+    return {one.data.account: one.data for one in events if isinstance(one.data, ServiceLimit)}
+
+
+def current_limits(log: EventLog, now: float) -> tuple[str, ...]:
+    """Return a line for each account that is limited. Raises OSError."""
+    return tuple(describe_limit(one, now) for one in known_limits(log).values() if one.until > now)
+
+
+@dataclass
+class ServiceLimits:
+    """Waits for limited services. `tell` hears each wait once, `told` is the last. Methods raise OSError."""
+
+    log: EventLog
+    clock: Clock
+    tell: Callable[[ServiceLimit], object]
+    mask: SecretMask = str
+    told: ServiceLimit | None = None
+
+    async def wait(self, account: str) -> float:
+        """Wait while this account is limited; return for how many seconds the machine was awake.
+
+        Others may find out meanwhile that it lasts longer.
+        """
+        began = self.clock.awake()
+        while (limit := known_limits(self.log).get(account)) and limit.until > self.clock.now():
+            if limit != self.told:
+                self.told = limit
+                self.tell(limit)
+            await self.clock.pause(min(limit.until - self.clock.now(), FIRST_S))
+        return self.clock.awake() - began
+
+    def meet(self, account: str, limit: ServiceLimit) -> None:
+        """Note that an agent of this account met a limit.
+
+        Where the service said no time, or said one in vain, each wait is longer than the one before. A limit
+        that several agents meet at once counts once.
+        """
+        now = self.clock.now()
+        before = known_limits(self.log).get(account)
+        if before is None or before.until < now - FORGOTTEN_S:
+            before = replace(limit, until=now, met=0)
+        met = before.met + (before.until <= now)
+        told = limit.until if now - FIRST_S <= limit.until <= now + BELIEVED_S else 0.0
+        pause = now + min(FIRST_S * 2 ** min(met - 1, 10), LONGEST_S)
+        until = told if told and met == 1 else max(told, pause, before.until)
+        data = ServiceLimit(account=account, until=until, said=self.mask(limit.said), met=met)
+        self.log.append(LoggedEvent(at=now, system=WORKERS, data=data))
+
+
+def describe_limit(limit: ServiceLimit, now: float) -> str:
+    """Say until when who is limited, and why: "limited until 03:00 (claude: usage limit reached)"."""
+    at = time.localtime(limit.until)
+    form = "%H:%M" if at.tm_yday == time.localtime(now).tm_yday else "%a %H:%M"
+    said = ": ".join(filter(None, (limit.account.partition(" ")[0], limit.said)))
+    return f"limited until {time.strftime(form, at)} ({said})"
