@@ -219,9 +219,10 @@ def _tell_end(work: Work, view: ProgressView, budget: Budget, settings: Settings
     question = ""
     if work.question is not None:
         section, code, question = "govern-asks", WAITS, work.question.message
-    spent = section == "govern-failed" and budget.obstacle(0, settings)
-    section, way = "govern-exhausted" if spent else section, " ".join(chain(*budget.way))
-    said = read_texts("shell.md").say(section, lock=work.lock, question=question, why=spent, way=way)
+    spent = budget.obstacle(0, settings) if section == "govern-failed" else None
+    why, way = (spent.text, " ".join(chain(*spent.way))) if spent else ("", "")
+    section = "govern-exhausted" if spent else section
+    said = read_texts("shell.md").say(section, lock=work.lock, question=question, why=why, way=way)
     outcome = "exhausted" if spent else "waiting" if question else work.stage
     tokens, cents = budget.tokens, budget.cents
     view.tell(RunFinished(outcome=outcome, detail=said, exit_code=code, tokens=tokens, cents=cents))

@@ -188,8 +188,8 @@ def run(  # noqa: PLR0913 - one parameter per option
             plan.close()
         code = EXIT_CODES[end.outcome] if end else INTERRUPTED_CODE
         stopped = end is not None and end.outcome is PlayOutcome.STOPPED
-        spent = stopped and bool(budget.obstacle(0, platform.configuration.load()[0]))
-        again = _command_again(titles[0] if path else "", name, budget.way if spent else ())
+        spent = budget.obstacle(0, platform.configuration.load()[0]) if stopped else None
+        again = _command_again(titles[0] if path else "", name, spent.way if spent else ())
         summary = summarize_loop(platform, asked.session.key, name, again)
         outcome = "exhausted" if spent else end.outcome.value if end else INTERRUPTED
         _tell_end(show, outcome, end.message if end else "", code, summary)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from math import inf
 
+from msgspec import Struct
+
 from sidecar.kernel.log import WorkerRan
 from sidecar.kernel.session import Limit, daily_limits, format_number
 from sidecar.kernel.settings import Settings
@@ -20,13 +22,19 @@ from sidecar.platform.limits import ServiceLimits
 from sidecar.platform.log_readings import DailySpending
 
 
+class Obstacle(Struct, frozen=True):
+    """Why no further agent is started. `way`: the options, each with its value, with which it goes on."""
+
+    text: str
+    way: tuple[tuple[str, str], ...]
+
+
 @dataclass
 class Budget:
     """What the agents of one session take, also before this process; `cents` is None while none were told.
 
-    `tell` is given each limit of which four fifths are used, `warn` a sentence; each once. `way`: the
-    options, each with its value, with which it goes on after an obstacle. `limits`: of the services that the
-    agents use, None where a limited service ends a worker.
+    `tell` is given each limit of which four fifths are used, `warn` a sentence; each once. `limits`: of
+    the services that the agents use, None where a limited service ends a worker.
     """
 
     spending: DailySpending
@@ -36,21 +44,20 @@ class Budget:
     max_cents: float | None = None
     tokens: int = 0
     cents: float | None = None
-    way: tuple[tuple[str, str], ...] = ()
     limits: ServiceLimits | None = None
     _greatest: dict[str, float] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
 
-    def obstacle(self, at_work: int, settings: Settings) -> str:
-        """Say into which limit another agent does not fit beside those at work, "" where it fits."""
+    def obstacle(self, at_work: int, settings: Settings) -> Obstacle | None:
+        """Return the limit into which another agent does not fit beside those at work, None where it fits."""
         for limit in self._limits(settings):
             likely, unknown = self._greatest.get(limit.unit, 0.0), at_work and not self._greatest
             if unknown or limit.used >= limit.most or limit.used + likely * (at_work + 1) > limit.most:
-                self.way = () if limit.scope else ((f"--max-{limit.unit}", format_number(2 * limit.most)),)
+                way = () if limit.scope else ((f"--max-{limit.unit}", format_number(2 * limit.most)),)
                 one = f", and an agent took up to {format_number(likely)}" if limit.used < limit.most else ""
-                more = " ".join(chain(*self.way)) or "raise the limit in the settings, or go on tomorrow"
-                return f"{limit.text} are taken{one}. To go on: {more}"
-        return ""
+                more = " ".join(chain(*way)) or "raise the limit in the settings, or go on tomorrow"
+                return Obstacle(f"{limit.text} are taken{one}. To go on: {more}", way)
+        return None
 
     def settle(self, ran: WorkerRan, settings: Settings) -> None:
         """Count what an agent took that has ended, in the day of its user, too."""

@@ -121,7 +121,7 @@ class WorkerService:
         Raises WorkerError.
         """
         if obstacle := self._budget.obstacle(0, settings):
-            raise WorkerError(WorkerFailure.SPENT, f"no worker is started: {obstacle}")
+            raise WorkerError(WorkerFailure.SPENT, f"no worker is started: {obstacle.text}")
         wanted = settings.workers.backend
         names = backend_order(at.environment) if wanted == "auto" else (wanted,)
         limited = limited or bool(settings.workers.max_cents_per_day or self._budget.max_cents)

@@ -120,8 +120,9 @@ class AgentLoop:
 
     def _total(self, ended: progress.RunFinished) -> progress.RunFinished:
         budget = self._crew.budget
-        if ended.outcome == GoalStatus.EXHAUSTED and budget.obstacle(0, self._crew.settings):
-            ended = replace(ended, then=self._asked.again(*budget.way))
+        spent = budget.obstacle(0, self._crew.settings)
+        if spent and ended.outcome == GoalStatus.EXHAUSTED:
+            ended = replace(ended, then=self._asked.again(*spent.way))
         return replace(ended, iterations=self._count, tokens=budget.tokens, cents=budget.cents)
 
     def _ended(self, outcome: policy.RunOutcome, detail: str) -> progress.RunFinished:
@@ -189,7 +190,7 @@ class AgentLoop:
                 while ended is None and len(self._at_work) < max(1, self._asked.jobs):
                     at_work = sum(it.at_work for it in self._at_work.values())
                     if why := self._crew.budget.obstacle(at_work, self._crew.settings):
-                        ended = None if self._at_work else self._ended("exhausted", why)
+                        ended = None if self._at_work else self._ended("exhausted", why.text)
                         break
                     if (begun := await self._begin()) is None:
                         break
