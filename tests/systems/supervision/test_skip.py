@@ -38,6 +38,7 @@ EARLY_ROWS: dict[RestReason, Skipped] = {
 }
 LATE_ROWS: dict[RestReason, Skipped] = {
     RestReason.INTERRUPTED: Skipped(turn=turn(interrupted=True)),
+    RestReason.PLAN_MODE: Skipped(turn=turn(read_only=True)),
     RestReason.UNFINISHED: Skipped(turn=turn(unfinished="the session was compacted")),
     RestReason.QUEUED: Skipped(turn=turn(queued=True)),
     RestReason.QUESTION: Skipped(turn=turn(called(ToolAction.ASK, CallOutcome.PENDING))),
@@ -46,16 +47,25 @@ LATE_ROWS: dict[RestReason, Skipped] = {
     RestReason.SAME: Skipped(session=session(goal=goal(), judged="m1")),
     RestReason.TALK: Skipped(session=session(), turn=talk()),
 }
-ROWS = EARLY_ROWS | LATE_ROWS | {RestReason.BACKGROUND: Skipped(stop={"background": (task("b1"),)})}
+ROWS = (*EARLY_ROWS.items(), *LATE_ROWS.items())
+WAITING_FOR_TASK = Skipped(stop={"background": (task("b1"),)})
 
 
-@over_table("reason", ROWS, ids=str)
-def test_a_stop_is_let_go_for_its_reason_without_running_or_asking_anything(reason: RestReason) -> None:
-    row = ROWS[reason]
+@over_table("reason, row", (*ROWS, (RestReason.BACKGROUND, WAITING_FOR_TASK)))
+def test_a_stop_is_let_go_for_its_reason_without_running_or_asking_anything(
+    reason: RestReason, row: Skipped
+) -> None:
     played = play(row.session, World(turn=row.turn), stop=stopped(**row.stop), off=row.off, waits=row.waits)
     assert played.rest.reason is reason
     assert (played.gates, played.case) == ((), None)
     assert not played.rest.alarm
+
+
+def test_plan_mode_that_only_the_record_shows_is_told_once() -> None:
+    planned = World(turn=turn(read_only=True))
+    first = play(with_goal(), planned)
+    assert "plan mode" in first.rest.note
+    assert play(first.session, planned).rest.note == ""
 
 
 @pytest.mark.parametrize("reason", EARLY_ROWS, ids=str)

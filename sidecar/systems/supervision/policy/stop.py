@@ -176,6 +176,8 @@ def _add_turn_spending(session: Session, fact: TurnRead, at: float) -> Session:
 def _skip_stop(inquiry: Inquiry, reason: RestReason) -> StopStep:
     if reason is RestReason.REWOUND:
         return end_rewound_goal(inquiry)
+    if reason is RestReason.PLAN_MODE:
+        return tell_unenforced(inquiry, Rest(reason=reason))
     if (
         reason is not RestReason.NATIVE_GOAL
         or inquiry.session.notified_native
@@ -360,6 +362,7 @@ EARLY_SKIP_RULES: tuple[tuple[RestReason, Callable[[Inquiry], object]], ...] = (
 
 LATE_SKIP_RULES: tuple[tuple[RestReason, Callable[[Inquiry, Turn], object]], ...] = (
     (RestReason.INTERRUPTED, lambda _, turn: turn.interrupted),
+    (RestReason.PLAN_MODE, lambda _, turn: turn.read_only),
     (RestReason.UNFINISHED, lambda _, turn: turn.unfinished),
     (RestReason.QUEUED, lambda _, turn: turn.queued),
     (RestReason.QUESTION, lambda _, turn: turn.asking),
