@@ -115,7 +115,7 @@ class Turn(Struct, frozen=True, kw_only=True):
     no transcript: then everything but `last_message` is unknown, not empty. `current` is false where the
     record does not hold the last message yet: then calls before it may be missing. `rewound` are the ids of
     the prompts that the user went back before, the newest last. `waited`: seconds of it in which nobody
-    worked. `read_only`: plan mode or a sandbox without writing, where the record shows that and no event does.
+    worked. `read_only`: plan mode or a sandbox without writing, where only the record shows it.
 
     The session's journal adds what the host does not record: the `planned` tasks, what the agent noted as
     `stuck` (the newest first), and whether it declared the session `complete`.
