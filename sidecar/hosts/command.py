@@ -68,9 +68,10 @@ def build_invocation(
     access = task.access
     fills = {PROMPT: task.prompt, MCP_CONFIG: config, MCP_URL: access.url if access else ""}
     prompt = task.prompt.encode("utf-8", "replace")
+    trusted = TRUSTED if PurePath(command[0]).name == "gemini" else {}
     plain = AgentInvocation(
         command=tuple(_fill_placeholders(word, fills) for word in command),
-        environment=task.environment,
+        environment={**trusted, **task.environment},
         stdin=b"" if any(PROMPT in word for word in command) else prompt,
     )
     if access is None:
@@ -135,14 +136,21 @@ def _equip_opencode(given: AgentInvocation, access: McpAccess) -> AgentInvocatio
     return replace(given, environment={**given.environment, name: told})
 
 
+TRUSTED: Final = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
+"""Without it Gemini CLI does nothing in a folder that no person has trusted, unless a terminal is there."""
 MODEL_OPTIONS: Final = frozenset(("-m", "--model"))
 SPENT_S: Final = 30.0
 """Seconds that a program has to say what a session took."""
-REPORTS: Final = {
+REPORTS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "claude": (("-p", "--print"), ("--output-format", "stream-json", "--verbose")),
+    "gemini": ((), ("--output-format", "stream-json")),
     "opencode": (("run",), ("--format", "json")),
 }
-"""How a program is asked to report its work: behind the first of these words, the options."""
+"""How a program is asked to report its work: behind the first of these words, or its name, the options."""
+SHORT_FORMS: Final = {"gemini": ("-o",)}
+"""Other names of the first of these options."""
+TELLS_CENTS: Final = frozenset(("claude", "opencode"))
+"""Programs whose reports say what the work cost; those of others say its tokens."""
 
 
 def ask_for_reports(command: tuple[str, ...]) -> tuple[str, ...]:
@@ -150,16 +158,18 @@ def ask_for_reports(command: tuple[str, ...]) -> tuple[str, ...]:
 
     Without that `claude -p` is silent until its end, and neither it nor OpenCode says what it spent.
     """
-    after, report = REPORTS.get(PurePath(command[0]).name, ((), ()))
+    name = PurePath(command[0]).name
+    after, report = REPORTS.get(name, ((), ()))
     at = next((number for number, word in enumerate(command) if number and word in after), 0)
-    if not at or any(word.startswith(report[0]) for word in command):
+    forms = (*report[:1], *SHORT_FORMS.get(name, ()))
+    if not report or (after and not at) or any(word.startswith(forms) for word in command):
         return command
     return (*command[: at + 1], *report, *command[at + 1 :])
 
 
 def reports_work(command: tuple[str, ...]) -> bool:
-    """Return whether a command starts a host that says what it spent."""
-    return PurePath(command[0]).name in REPORTS and ask_for_reports(command) == command
+    """Return whether a command starts a host that says what its work cost."""
+    return PurePath(command[0]).name in TELLS_CENTS and ask_for_reports(command) == command
 
 
 def command_model(command: Sequence[str]) -> str:
@@ -172,7 +182,7 @@ def command_model(command: Sequence[str]) -> str:
 def tells_cost(command: tuple[str, ...], prices: Prices) -> bool:
     """Whether a run of a command shows what it cost: its program tells, or the settings price its model."""
     priced = answer_price_cents(command_model(command), TokenUsage(), prices) is not None
-    return priced or PurePath(command[0]).name in REPORTS
+    return priced or PurePath(command[0]).name in TELLS_CENTS
 
 
 class SessionSpent(TokenUsage, frozen=True):

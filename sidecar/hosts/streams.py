@@ -136,6 +136,7 @@ class WorkerData(Struct, frozen=True, forbid_unknown_fields=True):
     permissions: dict[str, str]
     refused: RefusalData
     claude: dict[str, tuple[str, ...]]
+    gemini: dict[str, str]
     writes: dict[str, str]
 
 
@@ -387,6 +388,76 @@ class OpenCodeStream(AgentStream):
         """The lines said it all."""
 
 
+# --- Gemini CLI: `--output-format stream-json` --------------------------------------------------------------
+
+
+class _GeminiStats(Struct, frozen=True):
+    """Tokens of the whole run; the input holds what was cached, the total what was thought."""
+
+    total_tokens: int = 0
+    input_tokens: int = 0
+    cached: int = 0
+
+    @property
+    def counted(self) -> TokenUsage:
+        """The tokens, without a number that is not believed."""
+        total, given, cached = map(token_count_or_zero, astuple(self))
+        return TokenUsage(input=max(0, given - cached), cached=cached, output=max(0, total - given))
+
+
+class _GeminiError(Struct, frozen=True):
+    message: str = ""
+
+
+class _GeminiLine(_Typed, frozen=True):
+    role: str = ""
+    content: str = ""
+    model: str = ""
+    tool_name: str = ""
+    tool_id: str = ""
+    parameters: dict[str, Any] = {}
+    status: str = ""
+    error: _GeminiError | None = None
+    stats: _GeminiStats = _GeminiStats()
+
+
+class GeminiStream(AgentStream):
+    """What Gemini CLI reports. A message comes in pieces; what its service said is in the last line."""
+
+    def __init__(self, hear: Callable[[str], None]) -> None:
+        super().__init__(hear)
+        self._writing: dict[str, str] = {}
+        self._goes_on = False
+
+    def _read(self, line: str) -> str:
+        if (found := read_json(line, _GeminiLine)) is None:
+            return self._read_other(line)
+        goes_on, self._goes_on = self._goes_on, found.role == "assistant"
+        match found.type:
+            case "init":
+                self.model = found.model
+            case "message" if found.role == "assistant":
+                self.text = self.text + found.content if goes_on else found.content
+                return found.content
+            case "tool_use":
+                self._writing[found.tool_id] = self._note_write(found.tool_name, found.parameters)
+                return _describe_call(found.tool_name, found.parameters)
+            case "tool_result":
+                path = self._writing.pop(found.tool_id, "")
+                self.written += [path] if path and found.status == "success" else []
+            case "result":
+                self.usage = found.stats.counted
+                if found.status != "success":
+                    self.fault = found.error.message if found.error else "it reported an error"
+                    self.limited, self.refused = read_failure(self.fault, time.time())
+            case _:
+                pass
+        return ""
+
+    def _finish(self, printed: str) -> None:
+        """The lines said it all."""
+
+
 # --- Any program --------------------------------------------------------------------------------------------
 
 
@@ -450,4 +521,6 @@ def _find_form(line: str) -> type[AgentStream] | None:
         return None
     if mark.opencode_session:
         return OpenCodeStream
+    if mark.type == "init" and mark.session_id:
+        return GeminiStream
     return ClaudeStream if mark.session_id or (mark.type == "result" and mark.result is not None) else None

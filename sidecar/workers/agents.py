@@ -4,7 +4,8 @@ Rules of this file:
 
 - Nothing waits for a person: what is not allowed is refused by the host. In Claude Code, edits pass inside
   the work folder (mode acceptEdits) and the other tools by name; MCP servers are not loaded. In OpenCode,
-  the worker is an agent with the permissions of the task's tools alone; folders outside are refused.
+  the worker is an agent with the permissions of the task's tools alone; folders outside are refused. Gemini
+  CLI keeps edits inside the work folder, too; tools pass by name, and MCP servers are not loaded.
 - The user's own settings, hooks and plugins stay in force, because they may guard what an agent does; but
   OpenCode's permissions are the worker's. Our hooks skip a process with WORKER_MARKER.
 - A command is started as the user wrote it; which tools it may use is the user's to say there.
@@ -24,11 +25,26 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.hosts.command import AgentInvocation, build_invocation, reports_work, run_invocation
+from sidecar.hosts.command import (
+    TELLS_CENTS,
+    TRUSTED,
+    AgentInvocation,
+    build_invocation,
+    reports_work,
+    run_invocation,
+)
 from sidecar.hosts.opencode.link import get_session_context
 from sidecar.hosts.ports import AgentTask
 from sidecar.hosts.shared import WORKER_MARKER
-from sidecar.hosts.streams import RETRIES, AgentStream, ClaudeStream, OpenCodeStream, find_claude, worker_data
+from sidecar.hosts.streams import (
+    RETRIES,
+    AgentStream,
+    ClaudeStream,
+    GeminiStream,
+    OpenCodeStream,
+    find_claude,
+    worker_data,
+)
 from sidecar.kernel.decoding import read_json
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings, resolve_model
@@ -60,6 +76,8 @@ from sidecar.workers.ports import (
 OPENCODE_CONFIG: Final = "OPENCODE_CONFIG_CONTENT"
 OPENCODE_AGENT: Final = "supervisor-worker"
 TITLE: Final = "Supervisor's worker"
+NO_SERVER: Final = "none"
+"""The name of no MCP server, which lets Gemini CLI start none."""
 HEARD_LIMIT: Final = 262_144
 """Characters of an agent's words that are passed on while it works: masking a flood holds up the sidecar."""
 
@@ -100,6 +118,10 @@ def _find_opencode(at: WorkerPlace, _settings: Settings) -> str:
     return processes.find_program("opencode", at.environment, _own_project(at))
 
 
+def _find_gemini(at: WorkerPlace, _settings: Settings) -> str:
+    return processes.find_program("gemini", at.environment, _own_project(at))
+
+
 def _find_command(at: WorkerPlace, settings: Settings) -> str:
     """Return the program as it will be found: below the work folder where it is a relative path."""
     name, *_ = settings.workers.command or ("",)
@@ -115,6 +137,10 @@ def _opencode_model(at: WorkerPlace, settings: Settings) -> str:
     now = get_session_context()
     own = f"{now.model.provider}/{now.model.name}" if now is not None and now.model.name else ""
     return opencode_model(at.model, settings, own)
+
+
+def _gemini_model(at: WorkerPlace, settings: Settings) -> str:
+    return opencode_model(at.model, settings, "")
 
 
 def _command_model(at: WorkerPlace, settings: Settings) -> str:
@@ -145,6 +171,17 @@ def _start_opencode(task: WorkerTask[Any], program: str, _settings: Settings) ->
     return AgentInvocation(command=command, environment=told, stdin=_encode(task.prompt))
 
 
+def _start_gemini(task: WorkerTask[Any], program: str, _settings: Settings) -> AgentInvocation:
+    named = [tool for name, tool in worker_data().gemini.items() if name in task.tools]
+    command = (
+        *(program, "--output-format", "stream-json", "--allowed-mcp-server-names", NO_SERVER),
+        *((f"--allowed-tools={','.join(named)}",) if named else ()),
+        *(("--model", task.model) if task.model else ()),
+    )
+    told = {**task.environment, **TRUSTED}
+    return AgentInvocation(command=command, environment=told, stdin=_encode(task.prompt))
+
+
 def _start_command(task: WorkerTask[Any], _program: str, settings: Settings) -> AgentInvocation:
     command = tuple(word.replace(MODEL, task.model) for word in settings.workers.command)
     asked = AgentTask(
@@ -157,6 +194,7 @@ NO_COMMAND: Final = "workers.command names no program that can be run"
 PROGRAMS: Final = (
     Program("claude", _find_claude, _claude_model, _start_claude, ClaudeStream, enforces=True),
     Program("opencode", _find_opencode, _opencode_model, _start_opencode, OpenCodeStream),
+    Program("gemini", _find_gemini, _gemini_model, _start_gemini, GeminiStream),
     Program("command", _find_command, _command_model, _start_command, AgentStream, NO_COMMAND),
 )
 
@@ -179,7 +217,9 @@ class AgentBackend:
 
     def tells_cost(self, settings: Settings) -> bool:
         """A command does where it starts a host that reports its work."""
-        return self._program.stream is not AgentStream or reports_work(settings.workers.command)
+        if self._program.stream is AgentStream:
+            return reports_work(settings.workers.command)
+        return self._program.name in TELLS_CENTS
 
     async def run(
         self, task: WorkerTask[A], settings: Settings, cost: WorkerCost, hear: Callable[[str], None]

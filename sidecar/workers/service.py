@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -161,9 +162,12 @@ class WorkerService:
             self._ended.notify_all()
 
 
+HOST_SIGNS: Final = {"claude": "CLAUDECODE", "opencode": "OPENCODE", "gemini": "GEMINI_SESSION_ID"}
+"""The variable by which a session of each host is known, in the order of `auto`."""
+
+
 def backend_order(environment: Environment) -> tuple[str, ...]:
     """Return the backends of `auto`: the host that the session runs in comes first."""
-    named = "CLAUDECODE" not in environment and "OPENCODE" in environment
-    in_opencode = named or get_session_context() is not None
-    hosts = ("opencode", "claude") if in_opencode else ("claude", "opencode")
-    return (*hosts, "gateway")
+    named = (name for name, sign in HOST_SIGNS.items() if sign in environment)
+    own = "opencode" if get_session_context() is not None else next(named, "claude")
+    return (own, *(name for name in HOST_SIGNS if name != own), "gateway")

@@ -80,6 +80,22 @@ def end(text):
     line("step_finish", tokens={"input": 200, "output": 40}, cost=0.002)
 def answer(value): end("Done {it}:\\n```json\\n" + json.dumps(value) + "\\n```")
 """,
+    "gemini": """
+def line(kind, **fields): print(json.dumps({"type": kind, **fields}), flush=True)
+line("init", session_id="s", model="gemini-2.5-pro")
+def say(text): line("message", role="assistant", content=text, delta=True)
+def write(path, refused=False):
+    line("tool_use", tool_name="write_file", tool_id="t1", parameters={"file_path": path})
+    line("tool_result", tool_id="t1", status="error" if refused else "success")
+def shell(command):
+    subprocess.run(command, shell=True)
+    line("tool_use", tool_name="run_shell_command", tool_id="t2", parameters={"command": command})
+    line("tool_result", tool_id="t2", status="success")
+def end(text):
+    say(text)
+    line("result", status="success", stats={"total_tokens": 240, "input_tokens": 200, "output_tokens": 40})
+def answer(value): end("Done {it}:\\n```json\\n" + json.dumps(value) + "\\n```")
+""",
     "command": """
 def say(text): print(text, flush=True)
 end = say

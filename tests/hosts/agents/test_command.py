@@ -220,7 +220,8 @@ async def test_an_agent_that_hangs_ends_with_all_that_it_started(desk: Desk, how
 STREAM: Final = ("--output-format", "stream-json", "--verbose")
 SHOW: Final = """
 import json, os, sys
-told = {name: value for name, value in os.environ.items() if name.startswith(("SUPERVISOR", "OPENCODE"))}
+known = ("SUPERVISOR", "OPENCODE", "GEMINI")
+told = {name: value for name, value in os.environ.items() if name.startswith(known)}
 there = os.path.exists("mcp-1.json")
 file = open("mcp-1.json").read() if there else ""
 mode = os.stat("mcp-1.json").st_mode if there else 0
@@ -273,6 +274,8 @@ async def test_claude_gets_the_file_and_leave_for_the_tools_that_need_none(desk:
             (("claude", "mcp", "list"), ()),
             (("/usr/bin/opencode", "run", "{prompt}"), (2, "--format", "json")),
             (("opencode", "run", "--format", "default"), ()),
+            (("gemini", "--yolo", "-p", "{prompt}"), (1, "--output-format", "stream-json")),
+            (("gemini", "-o", "json"), ()),
             (("./agent", "-p", "run"), ()),
         ],
         3,
@@ -313,6 +316,10 @@ async def test_opencode_gets_one_server_more_in_its_configuration(
     assert content == {"mcp": {}, **kept}
 
 
+async def test_gemini_is_told_that_the_folder_is_trusted(desk: Desk) -> None:
+    assert (await shown(desk, "gemini"))["told"]["GEMINI_CLI_TRUST_WORKSPACE"] == "true"
+
+
 CLAUDE_SAYS: Final = """
 {"type":"system","session_id":"s"}
 {"type":"assistant","session_id":"s","message":{"id":"m","content":[{"type":"text","text":"I look."}]}}
@@ -327,12 +334,25 @@ OPENCODE_SAYS: Final = """
 """.lstrip()
 
 
+GEMINI_SAYS: Final = """
+{"type":"init","session_id":"s","model":"gemini-2.5-pro"}
+{"type":"message","role":"user","content":"Make it."}
+{"type":"message","role":"assistant","content":"I look.","delta":true}
+{"type":"tool_use","tool_name":"run_shell_command","tool_id":"t","parameters":{"command":"make"}}
+{"type":"tool_result","tool_id":"t","status":"success","output":"Command exited with code: 3"}
+{"type":"message","role":"assistant","content":"Do","delta":true}
+{"type":"message","role":"assistant","content":"ne.","delta":true}
+{"type":"result","status":"success","stats":{"total_tokens":125,"input_tokens":100,"output_tokens":20,"cached":90}}
+""".lstrip()
+
+
 @pytest.mark.parametrize(
     ("printed", "said", "heard", "spent"),
     often(
         [
             (f"A banner.\n{CLAUDE_SAYS}", "Done.", "A banner.\nI look.\n[Bash] make\n", (5, 2.0)),
             (OPENCODE_SAYS, "Done.", "[bash] make\nDone.\n", (5, 2.0)),
+            (GEMINI_SAYS, "Done.", "I look.\n[run_shell_command] make\nDo\nne.\n", (35, None)),
             ('{"type":"x"}\n{"type":"result","result":"Done."}', "Done.", '{"type":"x"}\n', (0, None)),
             ('{"type":"error","sessionID":"s","error":{"name":"No"}}\n', "No", "No\n", (0, None)),
             ('{"type":"x"}\n{', '{"type":"x"}\n{', '{"type":"x"}\n{\n', (0, None)),
