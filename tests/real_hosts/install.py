@@ -78,9 +78,9 @@ def hosts_folder() -> Path:
     return Path(cache) / "supervisor-hosts"
 
 
-def newest_version() -> str:
-    """The newest published Claude Code. Raises `InstallError` when npm cannot tell."""
-    return _npm("view", CLAUDE.name, "version", limit_s=LOOKUP_LIMIT_S).strip()
+def newest_version(package: Package = CLAUDE) -> str:
+    """The newest published version of a host. Raises `InstallError` when npm cannot tell."""
+    return _npm("view", package.name, "version", limit_s=LOOKUP_LIMIT_S).strip()
 
 
 def claude_binary(version: str, folder: Path) -> Path:

@@ -25,7 +25,6 @@ from support.projects import PYTEST_SOURCE
 SUPERVISOR = Path(sys.executable).parent / "supervisor"
 AGENT = RequestMatch(has_tool="Bash")
 """Requests of the agent itself: not of a judge, not for a title."""
-SENT_BACK = r"\[supervisor [0-9a-f]{6}\]"
 
 
 class Supervised(msgspec.Struct, frozen=True):

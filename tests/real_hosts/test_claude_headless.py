@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from real_hosts.host import Host
 from real_hosts.supervised import (
     AGENT,
-    SENT_BACK,
     Supervised,
     reads_shop,
     runs,
@@ -38,21 +36,6 @@ CLAIM = "I looked at everything, all tests pass. Done."
 def under(host: Host, model: ScriptedModel) -> Iterator[Supervised]:
     with supervised(host, model, environment={}) as made:
         yield made
-
-
-def test_a_premature_done_is_sent_back_with_the_failing_check_and_the_repaired_one_is_achieved(
-    under: Supervised,
-) -> None:
-    under.script(says(CLAIM), reads_shop(under.host), writes_shop(under.host), says("Repaired and tested."))
-    result = under.ask(GOAL)
-    assert result.result == "Repaired and tested."
-    (told,) = under.continuations()
-    assert re.match(SENT_BACK, told)
-    assert "test_a_tenth_is_taken_off" in told
-    report = under.report()
-    assert (report.status, report.exit_code) == ("achieved", 0)
-    assert "continuations 1/16" in report.text
-    assert [entry.decided for entry in report.story if entry.event == "stop"] == ["continue", "achieved"]
 
 
 def test_a_budget_of_three_is_exhausted_after_exactly_three_continuations_that_arrived(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from real_hosts.host import BUSY, Host
+from real_hosts.host import Host
 from real_hosts.supervised import AGENT, Supervised, reads_shop, runs, says, supervised, writes_shop
 from real_hosts.terminal import Terminal
 from support.model_script import ReplyRule, reply_with_text
@@ -41,16 +41,6 @@ def _judging(terminal: Terminal) -> None:
     terminal.wait_for("Supervisor checks the work; Esc ends it… ")
 
 
-def test_commands_about_the_goal_are_answered_on_the_screen_and_reach_no_model(under: Supervised) -> None:
-    with under.terminal() as terminal:
-        terminal.submit("/supervisor:retry 3")
-        terminal.wait_for("budget of 3 continuations")
-        terminal.wipe()
-        terminal.submit("/supervisor:goal clear")
-        terminal.wait_for("no goal is set")
-    assert [asked for asked in under.model.requests if asked.tools] == []
-
-
 def test_a_prompt_typed_while_judging_wins(under: Supervised) -> None:
     under.script(
         says("Done."),
@@ -67,19 +57,6 @@ def test_a_prompt_typed_while_judging_wins(under: Supervised) -> None:
     assert told
     assert "[supervisor " not in told[0].text
     assert "prompt-queued" in _decisions(under) or "superseded" in _decisions(under)
-
-
-def test_escape_cancels_the_judging_and_kills_the_check(under: Supervised) -> None:
-    under.script(says("Done."))
-    with under.terminal() as terminal:
-        terminal.submit(f"/supervisor:goal {HELD}")
-        _judging(terminal)
-        terminal.press("Escape")
-        terminal.wait_for("Interrupted")
-        terminal.wait_until_gone(BUSY)
-        assert "interrupted" in _decisions(under)
-    assert under.continuations() == []
-    assert under.report().status == "active"
 
 
 @pytest.mark.long

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from real_hosts.opencode_host import OpenCode
-from real_hosts.opencode_supervised import Supervised, lay_out, reads_shop, says, writes_shop
+from real_hosts.opencode_supervised import Supervised, lay_out
 from sidecar import cli
 from support.model_server import ScriptedModel
 
@@ -81,28 +81,6 @@ def test_one_command_installs_it_doctor_sees_every_link_and_uninstall_leaves_no_
         assert tree(*places) == before
     assert COMMANDS.isdisjoint(configuration(under.host).get("command", {}))
     assert under.model.requests == ()
-
-
-def test_a_new_users_first_hour_in_a_terminal(under: Supervised) -> None:
-    assert COMMANDS.isdisjoint(configuration(under.host).get("command", {}))  # as above
-    before = tree(under.host.config)
-    typed(under, "install", "opencode")
-    under.script(
-        says("All pass."), reads_shop(under.host), writes_shop(under.host), says("Repaired and tested.")
-    )
-    with under.host.terminal() as terminal:
-        terminal.submit("/supervisor:goal all tests pass")
-        terminal.wait_for("Supervisor: sent back 1/16", timeout=60)
-        terminal.wait_for("Supervisor: goal achieved", timeout=180)
-        assert "[supervisor " not in terminal.history
-    assert len(under.continuations()) == 1
-    wide = msgspec.structs.replace(under, host=under.host.having(COLUMNS="400"))
-    why = typed(wide, "status")
-    assert "goal achieved: all tests pass" in why
-    assert "test_shop.py::test_a_tenth_is_taken_off: assert" in why
-    typed(under, "uninstall", "opencode", "--purge")
-    assert tree(under.host.config) == before
-    assert not under.state.exists()
 
 
 @pytest.mark.long

@@ -6,7 +6,6 @@ A run that is sent back goes on inside its own end; its exit code and its stream
 from __future__ import annotations
 
 import json
-import re
 import signal
 from collections.abc import Iterator
 from typing import Final
@@ -16,7 +15,6 @@ import pytest
 
 from real_hosts.opencode_host import OpenCode
 from real_hosts.opencode_supervised import (
-    SENT_BACK,
     Supervised,
     reads_shop,
     runs,
@@ -41,25 +39,6 @@ CLAIM: Final = "I looked at everything, all tests pass. Done."
 def under(opencode_host: OpenCode, model: ScriptedModel) -> Iterator[Supervised]:
     with supervised(opencode_host, model) as made:
         yield made
-
-
-def test_a_premature_done_is_sent_back_with_the_failing_check_and_the_repaired_one_is_achieved(
-    under: Supervised,
-) -> None:
-    under.script(says(CLAIM), reads_shop(under.host), writes_shop(under.host), says("Repaired and tested."))
-    done = under.command("goal", GOAL)
-    assert (done.returncode, done.stdout) == (0, f"{CLAIM}\nRepaired and tested.\n")
-    for notice in ("goal set", "sent back 1/16", "goal achieved"):
-        assert f"Supervisor: {notice}" in done.stderr
-    (told,) = under.continuations()
-    assert re.match(SENT_BACK, told)
-    assert "test_a_tenth_is_taken_off" in told
-    assert f"\n| {GOAL}\n" in told
-    report = under.report()
-    assert (report.host, report.status, report.exit_code) == ("opencode", "achieved", 0)
-    assert "continuations 1/16" in report.text
-    assert under.stops() == ["continue", "achieved"]
-    assert under.model.unmatched == ()
 
 
 def test_a_stalled_goal_goes_on_with_the_next_prompt_until_it_is_achieved(under: Supervised) -> None:

@@ -6,9 +6,11 @@ host is one file beside this one with a subclass of HostAdapter; the scenes find
 
 from __future__ import annotations
 
+import importlib
 import json
 from abc import ABC, abstractmethod
 from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from msgspec import Struct
@@ -23,7 +25,6 @@ from sidecar.wiring.hosts import build_codecs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-    from pathlib import Path
 
     from sidecar.kernel.effects import HostAnswer
     from sidecar.kernel.events import AnyHostEvent
@@ -269,3 +270,11 @@ class HostAdapter(ABC):
     async def _pause(self, _seconds: float) -> None:
         if self._late:
             self.write(self._late.popleft())
+
+
+def hosts() -> list[type[HostAdapter]]:
+    """Return the adapters of the files beside this one."""
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        if not path.name.startswith(("conftest", "test_")):
+            importlib.import_module(f"contracts.hosts.{path.stem}")
+    return sorted(HostAdapter.__subclasses__(), key=lambda host: host.title)

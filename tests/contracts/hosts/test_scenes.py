@@ -7,11 +7,10 @@ an adapter: `RENEW_SNAPSHOTS=1 python -m pytest tests/contracts/hosts`.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -35,7 +34,9 @@ from contracts.hosts.adapter import (
     Unheard,
     WasInterrupted,
     WasSentBack,
+    hosts,
 )
+from real_hosts.contract.adapter import PARTS, real_hosts
 from sidecar.kernel.effects import (
     CommandReply,
     Continue,
@@ -59,13 +60,11 @@ from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import CallOutcome, ToolAction
 from support.table import over_table
 
-HERE: Final = Path(__file__).parent
-for path in sorted(HERE.glob("*.py")):
-    if path.name not in ("adapter.py", "conftest.py") and not path.name.startswith("test_"):
-        importlib.import_module(f"contracts.hosts.{path.stem}")
-HOSTS: Final = sorted(HostAdapter.__subclasses__(), key=lambda host: host.title)
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
 
-PAGE: Final = HERE.parent.parent.parent / "docs" / "hosts.md"
+HOSTS: Final = hosts()
+PAGE: Final = Path(__file__).resolve().parents[3] / "docs" / "hosts.md"
 BEGINS: Final = "<!-- from here to the next such line by tests/contracts/hosts/test_scenes.py -->\n"
 ENDS: Final = "<!-- to here -->\n"
 
@@ -355,14 +354,23 @@ def test_an_id_that_is_no_file_name_is_refused(session: str, host: HostAdapter) 
 
 def test_the_page_on_hosts_says_which_host_can_have_which_scene() -> None:
     scenes = [name.removeprefix("test_") for name, test in globals().items() if _is_scene(name, test)]
-    lines = [f"| | {' | '.join(host.title for host in HOSTS)} |", f"|---|{'---|' * len(HOSTS)}"]
-    for scene in scenes:
-        cells = (f"no: {why}" if (why := host.cannot.get(scene)) else "yes" for host in HOSTS)
-        lines.append(f"| {scene.replace('_', ' ')} | {' | '.join(cells)} |")
-    assert {scene for host in HOSTS for scene in host.cannot} <= set(scenes)
+    lacks = {host.title: host.cannot for host in HOSTS}
+    played = {host.title: host.cannot for host in real_hosts()}
+    versions = [", ".join(host.versions) for host in real_hosts()]
+    wanted = "\n".join(
+        [
+            *(
+                "",
+                *_table(lacks, scenes),
+                "",
+                "On the real programs (`tests/real_hosts/test_contract.py`):",
+                "",
+            ),
+            *(*_table(played, PARTS), f"| tested versions | {' | '.join(versions)} |", "", ""),
+        ]
+    )
     head, begins, rest = PAGE.read_text(encoding="utf-8").partition(BEGINS)
     drawn, ends, tail = rest.partition(ENDS)
-    wanted = "\n" + "\n".join(lines) + "\n\n"
     if os.environ.get("RENEW_SNAPSHOTS"):
         PAGE.write_text(head + begins + wanted + ends + tail, encoding="utf-8")
     else:
@@ -371,3 +379,14 @@ def test_the_page_on_hosts_says_which_host_can_have_which_scene() -> None:
 
 def _is_scene(name: str, test: object) -> bool:
     return name.startswith("test_") and "host" in inspect.signature(test).parameters  # type: ignore[arg-type]
+
+
+def _table(lacks: Mapping[str, Mapping[str, str]], rows: Iterable[str]) -> Iterator[str]:
+    """Draw what each host can and cannot, and why."""
+    listed = list(rows)
+    assert {row for lack in lacks.values() for row in lack} <= set(listed)
+    yield f"| | {' | '.join(lacks)} |"
+    yield f"|---|{'---|' * len(lacks)}"
+    for row in listed:
+        cells = (f"no: {lack[row]}" if row in lack else "yes" for lack in lacks.values())
+        yield f"| {row.replace('_', ' ')} | {' | '.join(cells)} |"
