@@ -1,4 +1,4 @@
-// The duty of hooks/claude_code.py, done in Node: one event in, one line to the sidecar, its answer out.
+// The duty of hooks/relay.py, done in Node: one event in, one line to the sidecar, its answer out.
 'use strict';
 
 const fs = require('node:fs');

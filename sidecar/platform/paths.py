@@ -1,6 +1,6 @@
 """Where Supervisor stores its files, following the XDG base directories on every POSIX system.
 
-hooks/claude_code.py and hooks/bootstrap.py repeat the rule for the state folder without a library; a test
+hooks/relay.py and hooks/bootstrap.py repeat the rule for the state folder without a library; a test
 compares them.
 """
 

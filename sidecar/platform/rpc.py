@@ -2,7 +2,7 @@
 
 - One message is one line of at most 16 MiB.
 - What a peer sent is never repeated to it or logged: an error names the place, not the value.
-- hooks/claude_code.py compares the first bytes of an answer, so the order of the keys is part of the
+- hooks/relay.py compares the first bytes of an answer, so the order of the keys is part of the
   protocol. hooks/pipe.py, which imports next to nothing, writes its few lines itself.
 """
 

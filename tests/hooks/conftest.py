@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.relay import Scene
+from hooks.relaying import Scene
 
 Runtime = Callable[[Path, str], Path]
 

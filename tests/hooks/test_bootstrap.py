@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hooks.relay import LIMIT_S, ROOT
+from hooks.relaying import LIMIT_S, ROOT
 from sidecar import __version__
 from sidecar.platform.paths import user_paths
 

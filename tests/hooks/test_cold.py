@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hooks.conftest import Runtime
-from hooks.relay import EVENTS, PACKAGE_HOME, Scene, answer, command, path_of, run
+from hooks.relaying import EVENTS, PACKAGE_HOME, Scene, answer, command, path_of, run
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import Paths, user_paths
 from support.table import often

@@ -6,17 +6,19 @@ import ast
 import asyncio
 import os
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from msgspec import Raw
 
-from hooks.relay import LIMIT_S, RELAY, answer
+from hooks.relaying import LIMIT_S, RELAY, answer
 from sidecar.platform import client
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
@@ -85,6 +87,9 @@ def through_the_relay(queue: FullQueue, seconds: float) -> bytes:
     assert isinstance(tree.body.pop(), ast.Try)  # it runs the relay
     names: dict[str, Any] = {}
     exec(compile(tree, str(RELAY), "exec"), names)  # noqa: S102 - our own file
+    names["sys"] = SimpleNamespace(
+        argv=["", "", "", "", "", "h"], platform=sys.platform, byteorder=sys.byteorder
+    )
     names["socket"] = queue.make_socket
     said: bytes = names["_ask"](b"{}", os.fsencode(user_paths().state), seconds, time.monotonic() + seconds)
     return said

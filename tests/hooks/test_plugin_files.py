@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from msgspec import inspect
 
-from hooks.relay import EVENTS, RELAY, ROOT, FakeSidecar, Scene, answer, command, entries, run
+from hooks.relaying import EVENTS, RELAY, ROOT, FakeSidecar, Scene, answer, command, entries, run
 from sidecar import __version__
-from sidecar.hosts.claude_code.codec import OWN_TOOL
+from sidecar.hosts.claude_code.codec import HOST, OWN_TOOL
 from sidecar.kernel.settings import Settings
 from sidecar.platform import rpc
 from support.table import often, over_table
@@ -47,7 +47,7 @@ def test_a_broken_relay_ends_in_silence_and_never_in_exit_code_2(
     scene: Scene, tmp_path: Path, text: str
 ) -> None:
     (tmp_path / "hooks").mkdir()
-    (tmp_path / "hooks" / "claude_code.py").write_text(text, encoding="utf-8")
+    (tmp_path / "hooks" / "relay.py").write_text(text, encoding="utf-8")
     done = run(command("Stop", root=tmp_path), b"{}", scene.project)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
@@ -61,7 +61,7 @@ def test_a_relay_without_its_second_file_ends_in_silence(scene: Scene, tmp_path:
 
 @pytest.mark.parametrize("arguments", [[], ["Stop"], ["Stop", "soon", "later"]])
 def test_a_relay_with_wrong_arguments_ends_in_silence(scene: Scene, arguments: list[str]) -> None:
-    done = run([*command("Stop")[:-3], *arguments], b"{}", scene.project)
+    done = run([*command("Stop")[:-4], *arguments], b"{}", scene.project)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -79,15 +79,15 @@ def test_a_host_that_no_longer_listens_is_no_error(scene: Scene) -> None:
 
 def test_every_hook_runs_the_relay_by_the_same_command_line_with_its_own_event() -> None:
     lines = {event: [entry["command"], *entry["args"]] for event, entry in entries().items()}
-    assert {tuple(line[:-3]) for line in lines.values()} == {tuple(lines["Stop"][:-3])}
-    assert {event: line[-3] for event, line in lines.items()} == {event: event for event in lines}
+    assert {(*line[:-4], line[-1]) for line in lines.values()} == {(*lines["Stop"][:-4], HOST)}
+    assert {event: line[-4] for event, line in lines.items()} == {event: event for event in lines}
     assert lines["Stop"][:4] == ["python3", "-I", "-S", "-c"]
 
 
 @over_table("event", EVENTS)
 def test_each_limit_is_smaller_than_the_one_around_it(event: str) -> None:
     entry = entries()[event]
-    silence, total = map(float, entry["args"][-2:])
+    silence, total = map(float, entry["args"][-3:-1])
     assert silence <= total < entry["timeout"]
 
 
@@ -97,7 +97,7 @@ def test_a_stop_is_waited_for_as_long_as_the_settings_allow_judging() -> None:
     (judging,) = (field.type for field in info.fields if field.name == "stop_seconds")
     assert isinstance(judging, inspect.IntType)
     assert judging.le is not None
-    assert judging.le < float(entries()["Stop"]["args"][-1])
+    assert judging.le < float(entries()["Stop"]["args"][-2])
 
 
 def test_the_commands_are_the_ones_that_the_hook_listens_for() -> None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from hooks.relay import EVENTS, FakeSidecar, Scene, answer, command, refusal, run
+from hooks.relaying import EVENTS, FakeSidecar, Scene, answer, command, refusal, run
 from sidecar import __version__
 from support.table import often
 

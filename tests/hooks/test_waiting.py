@@ -7,11 +7,12 @@ import posix
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from hooks.relay import RELAY, answer
+from hooks.relaying import RELAY, answer
 
 NOW = 1000.0
 SILENCE = 20.0
@@ -66,6 +67,9 @@ def asking(line: Line, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     assert isinstance(tree.body.pop(), ast.Try)
     names: dict[str, Any] = {}
     exec(compile(tree, str(RELAY), "exec"), names)  # noqa: S102 - our own file
+    names["sys"] = SimpleNamespace(
+        argv=["", "", "", "", "", "h"], platform=sys.platform, byteorder=sys.byteorder
+    )
     names["socket"] = lambda *_: line
     names["monotonic"] = lambda: line.now
 

@@ -30,7 +30,7 @@ from support.table import sampled
 pytestmark = pytest.mark.proves("crashes and bad input")
 
 STATE = "~/.local/state/supervisor"
-RELAY = plugin_root() / "hooks" / "claude_code.py"
+RELAY = plugin_root() / "hooks" / "relay.py"
 FREE = f"env -u CLAUDECODE {SUPERVISOR}"
 """Our command line, by an agent that hides that it is one."""
 
@@ -45,7 +45,7 @@ def speak(agent: ScriptedAgent, event: str, **fields: object) -> str:
         **fields,
     }
     (agent.project / "event").write_bytes(msgspec.json.encode(made_up))
-    return f"{sys.executable} -I -S {RELAY} {RELAY} {event} 5 10 < event; rm event"
+    return f"{sys.executable} -I -S {RELAY} {RELAY} {event} 5 10 claude-code < event; rm event"
 
 
 def order(agent: ScriptedAgent, method: str, **params: object) -> str:

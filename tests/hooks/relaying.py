@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Self
 import sidecar
 
 ROOT: Final = Path(__file__).parents[2]
-RELAY: Final = ROOT / "hooks" / "claude_code.py"
+RELAY: Final = ROOT / "hooks" / "relay.py"
 LIMIT_S: Final = 30.0
 """Bound of every wait here, in seconds."""
 PACKAGE_HOME: Final = Path(sidecar.__file__).parents[1]
@@ -39,7 +39,7 @@ def command(event: str, *, root: Path = ROOT, silence: str = "20", total: str = 
     """The command line of an event, as the host makes it, but with limits for a busy machine."""
     entry = entries()[event]
     line = [entry["command"], *(one.replace("${CLAUDE_PLUGIN_ROOT}", str(root)) for one in entry["args"])]
-    return [*line[:-2], silence, total]
+    return [*line[:-3], silence, total, line[-1]]
 
 
 def path_of(*folders: Path) -> str:

@@ -1,7 +1,7 @@
-"""The hook relay of Claude Code: one event in, one line to the sidecar, its answer out. It decides nothing.
+"""The relay of hosts that start a process per event: the event in, one line to the sidecar, its answer out.
 
-Arguments: its path, the event's name, the longest silence and the longest wait in all (seconds). It imports
-little, as every event pays for it, prints one JSON object or nothing, and ends with 0. cold.py does the rest.
+Arguments: its path, Claude Code's name of the event, longest silence and wait (seconds), the host. It decides
+nothing, imports little, prints one JSON object or nothing, and ends with 0. cold.py does the rest.
 """
 
 import posix
@@ -17,7 +17,7 @@ except ImportError:
 
 INPUT_LIMIT = 4 << 20  # bytes
 CALL = b'{"jsonrpc":"2.0","id":1,"method":"hook","params":{"event":%b,%b}}\n'
-ABOUT = '"host":"claude-code","version":"0.2.0","host_pid":%d,"environment":{%s}'
+ABOUT = '"host":"%s","version":"0.2.0","host_pid":%d,"environment":{%s}'
 ANSWER = b'{"jsonrpc":"2.0","id":1,"result":'
 NOTICE = b'{"jsonrpc":"2.0","method":"'
 
@@ -33,8 +33,8 @@ def _cold(name: str, *arguments: object) -> bytes:
 def _ask(event: bytes, state: bytes, silence: float, end: float) -> bytes:
     if not 0 < len(event) <= INPUT_LIMIT:
         raise ValueError("the event is empty or larger than 4 MiB")
-    texts = [[text.decode("utf-8", "replace") for text in pair] for pair in posix.environ.items()]
-    about = ABOUT % (posix.getppid(), ",".join([quote(name) + ":" + quote(value) for name, value in texts]))
+    pairs = [[quote(text.decode("utf-8", "replace")) for text in pair] for pair in posix.environ.items()]
+    about = ABOUT % (sys.argv[5], posix.getppid(), ",".join([":".join(pair) for pair in pairs]))
     posix.chdir(state + b"/run")  # from here the name is short: a socket's path may have 108 bytes
     link, received = socket(AF_UNIX, SOCK_STREAM), b""
     wait = max(0.001, min(silence, end - monotonic()))
