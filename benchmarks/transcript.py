@@ -23,7 +23,8 @@ from relay import relayed
 from stage import Line, Stage, staged
 from transcripts import Author, append
 
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.claude_code.record import RECORD
+from sidecar.hosts.record_files import RecordFiles
 from sidecar.kernel.events import AgentStopped
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.ports import SystemClock
@@ -90,7 +91,7 @@ class Sample:
             transcript=str(self.unseen()),
             last_message=self.said,
         )
-        reader = ClaudeTranscripts(SystemClock().pause)
+        reader = RecordFiles(RECORD, SystemClock().pause)
 
         async def read() -> float:
             begun = time.perf_counter()

@@ -21,8 +21,9 @@ from judge.claude_form import VERSIONS, claude_lines
 from judge.opencode_form import opencode_messages
 from judge.story import PROJECT, digest
 
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.claude_code.record import RECORD
 from sidecar.hosts.opencode import messages
+from sidecar.hosts.record_files import RecordFiles
 from sidecar.kernel.events import AgentStopped
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
@@ -54,7 +55,7 @@ def from_claude(lines: list[dict[str, object]], last_message: str) -> Turn:
             transcript=str(path),
             last_message=last_message,
         )
-        return _at_once(ClaudeTranscripts(_never).read(stop, 0))
+        return _at_once(RecordFiles(RECORD, _never).read(stop, 0))
 
 
 async def _never(seconds: float) -> None:

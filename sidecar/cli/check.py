@@ -17,19 +17,13 @@ from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.history import story_lines
 from sidecar.cli.printing import echo, echo_json, in_shell
-from sidecar.hosts.claude_code.codec import HOST as CLAUDE_CODE
-from sidecar.hosts.opencode.codec import HOST as OPENCODE
-from sidecar.hosts.recorded import (
-    RecordedSession,
-    newest_claude_session,
-    newest_opencode_session,
-    read_claude_transcript,
-    read_opencode_export,
-)
+from sidecar.hosts.ports import RecordedSession
+from sidecar.hosts.recorded import newest_session, read_recorded
 from sidecar.hosts.shared import HOST_ALIASES
 from sidecar.kernel.effects import RestReason
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.text import escape_unprintable
+from sidecar.platform.installation import HostError
 from sidecar.systems.supervision.checking import CheckResult, CheckWish, check_session
 from sidecar.systems.supervision.policy.decision_story import Story
 
@@ -91,7 +85,7 @@ def check(  # noqa: PLR0913 - one parameter per option
     try:
         found = _find(session)
         report = asyncio.run(_checked(found, CheckWish(goal=goal, checks=checks), ask=ask))
-    except (BadInputError, OSError) as error:
+    except (BadInputError, HostError, OSError) as error:
         raise NothingToJudge(in_shell(str(error))) from error
     if as_json:
         echo_json(report)
@@ -130,22 +124,14 @@ def _find(session: str) -> RecordedSession:
     folder = str(Path.cwd().resolve())
     host, _, ident = session.rpartition(":")
     host = HOST_ALIASES.get(host, host)
-    found: list[RecordedSession | None] = []
-    if host in ("", CLAUDE_CODE):
-        found.append(newest_claude_session(folder, os.environ, ident))
-    if host in ("", OPENCODE):
-        found.append(asyncio.run(newest_opencode_session(folder, os.environ, ident)))
-    newest = max((one for one in found if one), key=lambda one: one.changed, default=None)
+    newest = newest_session(folder, os.environ, host, ident)
     if newest is None:
         raise BadInputError(NO_SESSION.format(folder=folder))
     return newest
 
 
 def _read_file(path: Path) -> RecordedSession:
-    if path.suffix == ".jsonl":
-        found = read_claude_transcript(path)
-    else:
-        found = read_opencode_export(path.read_bytes())
+    found = read_recorded(path)
     if not Path(found.project).is_dir():
         raise BadInputError(
             f"{path}: its project {found.project or '(none is named)'} is not on this machine"

@@ -17,9 +17,10 @@ from msgspec import Struct
 
 from sidecar import __version__
 from sidecar.cli.options import CLAUDE_CODE
-from sidecar.hosts.claude_code.plugin import user_folder, user_settings_file
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
-from sidecar.hosts.shared import SETTINGS_LIMIT
+from sidecar.hosts.claude_code.install import user_folder, user_settings_file
+from sidecar.hosts.claude_code.record import RECORD
+from sidecar.hosts.record_files import RecordFiles
+from sidecar.hosts.steering import SETTINGS_LIMIT
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.dialogue import LineTooLongError, NotLaunchedError, ProcessDialogue, open_dialogue
 from sidecar.platform.files import UnusableFileError, read_whole
@@ -198,7 +199,7 @@ def _unheard_session() -> Iterator[DoctorFinding]:
         known = (folders.state / "sessions" / f"{file_stem(key)}.json").exists()
         if known or newest.stat().st_mtime < folders.runtime.stat().st_mtime:
             return
-        if ClaudeTranscripts(SystemClock().pause).ended(str(newest)):
+        if RecordFiles(RECORD, SystemClock().pause).ended(key, str(newest)):
             yield error_finding(
                 f"Claude Code worked here (session {newest.stem}) and no hook of ours ran",
                 "start claude anew here: hooks are read at its start, and --safe-mode runs none",

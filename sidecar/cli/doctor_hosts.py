@@ -24,14 +24,14 @@ from sidecar.cli.doctor_checks import (
     warning_finding,
 )
 from sidecar.cli.install_opencode import OpenCodeFile, loaded_plugin_files, plugin_file_scope
-from sidecar.hosts.claude_code.plugin import (
+from sidecar.hosts.claude_code.install import (
     RUBRIC_PLUGIN_ID,
     deny_rules,
     missing_deny_rules,
     user_settings_file,
 )
-from sidecar.hosts.opencode import plugin_file
-from sidecar.hosts.opencode.plugin_file import FILE_LIMIT, identify_plugin_file
+from sidecar.hosts.opencode import install as plugin_file
+from sidecar.hosts.opencode.install import FILE_LIMIT, identify_plugin_file
 from sidecar.kernel.decoding import read_json
 from sidecar.platform.files import UnusableFileError, read_whole
 from sidecar.platform.installation import HostError

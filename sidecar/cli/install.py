@@ -18,7 +18,7 @@ from sidecar.cli.goal import refuse_agent_shell
 from sidecar.cli.install_opencode import OpenCodeFile, Steps, loaded_plugin_files, plugin_file_scope
 from sidecar.cli.options import CLAUDE_CODE, OPENCODE, HostChoice
 from sidecar.cli.printing import echo
-from sidecar.hosts.claude_code import plugin
+from sidecar.hosts.claude_code import install as plugin
 from sidecar.platform import installation, paths, processes
 from sidecar.platform.client import SidecarClient, StopOutcome
 

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from sidecar import __version__
 from sidecar.cli.printing import echo
-from sidecar.hosts.opencode import plugin_file
-from sidecar.hosts.opencode.plugin_file import (
+from sidecar.hosts.opencode import install as plugin_file
+from sidecar.hosts.opencode.install import (
     InstallationInfo,
     bake_plugin_file,
     bake_status_file,

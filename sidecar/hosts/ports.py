@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Protocol
+from collections.abc import Callable, Mapping
+from typing import Annotated, Final, Protocol
 
 from msgspec import Meta, Raw, Struct
 
-from sidecar.hosts.shared import CLIENT, OPENCODE
-from sidecar.hosts.unrecorded import HOST as MARKER
 from sidecar.kernel.effects import HostAnswer
 from sidecar.kernel.events import AgentStopped, AnyHostEvent, CommandTyped
 from sidecar.kernel.limits import ServiceLimit
-from sidecar.kernel.runs import RUN_HOST as RUN
 from sidecar.kernel.session import Environment, SessionKey
 from sidecar.kernel.turn import Turn
-
-if TYPE_CHECKING:
-    from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
-    from sidecar.hosts.opencode.link import OpenCodeHistory
-    from sidecar.hosts.unrecorded import MarkerTurns
 
 
 class HookCall(Struct, frozen=True, kw_only=True):
@@ -87,6 +79,70 @@ class Transcripts(Protocol):
         """
 
 
+class NothingRecorded:
+    """Implements Transcripts for sessions that nobody records: what is known is what a stop reports."""
+
+    async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
+        return Turn(last_message=stop.last_message, position=counted_to, readable=False)
+
+    def position(self, event: CommandTyped) -> int:  # noqa: ARG002 - as the port has it
+        return 0
+
+    def unanswered(self, key: SessionKey, transcript: str = "", *, but: str = "") -> bool:  # noqa: ARG002
+        return False
+
+    def ended(self, key: SessionKey, transcript: str) -> float:  # noqa: ARG002 - as the port has it
+        return 0.0
+
+    def queued(self, stop: AgentStopped, position: int) -> bool:  # noqa: ARG002 - as the port has it
+        return False
+
+
+NOTHING_RECORDED: Final = NothingRecorded()
+
+
+class HostTranscripts:
+    """Implements Transcripts: each call goes to the reader of the session's host, by the host's name.
+
+    A host that is not named records nothing.
+    """
+
+    def __init__(self, readers: Mapping[str, Transcripts]) -> None:
+        self._readers = readers
+
+    async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
+        return await self._of(stop.key).read(stop, counted_to)
+
+    def position(self, event: CommandTyped) -> int:
+        return self._of(event.key).position(event)
+
+    def unanswered(self, key: SessionKey, transcript: str = "", *, but: str = "") -> bool:
+        return self._of(key).unanswered(key, transcript, but=but)
+
+    def ended(self, key: SessionKey, transcript: str) -> float:
+        return self._of(key).ended(key, transcript)
+
+    def queued(self, stop: AgentStopped, position: int) -> bool:
+        return self._of(stop.key).queued(stop, position)
+
+    def _of(self, key: SessionKey) -> Transcripts:
+        return self._readers.get(key.host, NOTHING_RECORDED)
+
+
+class RecordedSession(Struct, frozen=True, kw_only=True):
+    """A recorded session. `began` and `changed` are in seconds since the epoch.
+
+    `transcript` is the file that the host's reader of turns reads; without one, `turn` is the last turn.
+    """
+
+    key: SessionKey
+    project: str
+    began: float
+    changed: float
+    transcript: str = ""
+    turn: Turn | None = None
+
+
 Name = Annotated[str, Meta(max_length=500)]
 
 
@@ -148,45 +204,3 @@ class AgentRunner(Protocol):
 
     async def run(self, task: AgentTask, hear: Callable[[str], None]) -> AgentResult:
         """Run once. `hear` gets the output piece by piece. Cancelling kills the agent and all it started."""
-
-
-class HostTranscripts:
-    """Implements hosts.ports.Transcripts."""
-
-    def __init__(self, claude: ClaudeTranscripts, opencode: OpenCodeHistory, markers: MarkerTurns) -> None:
-        """Take one reader per kind of host; each call goes to that of the session's host.
-
-        The sessions of markers and of `supervisor run` nobody records: what is known is what stops report.
-        Those of clients have no stops.
-        """
-        self._claude, self._opencode = claude, opencode
-        self._others: dict[str, OpenCodeHistory | MarkerTurns]
-        self._others = {OPENCODE: opencode, MARKER: markers, RUN: markers, CLIENT: markers}
-
-    async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
-        """Read the turn that ends in `stop`; see hosts.ports.Transcripts."""
-        return await self._others.get(stop.key.host, self._claude).read(stop, counted_to)
-
-    def position(self, event: CommandTyped) -> int:
-        """Return where the record ends now, 0 if there is none."""
-        if event.key.host == OPENCODE:
-            return self._opencode.position()
-        return 0 if event.key.host in self._others else self._claude.size(event.transcript)
-
-    def unanswered(self, key: SessionKey, transcript: str = "", *, but: str = "") -> bool:
-        """Return whether a tool call of the agent runs, as far as the host's record shows it.
-
-        OpenCode speaks for itself over its own connection, and shows no forms, so nobody asks.
-        """
-        return key.host not in self._others and self._claude.unanswered(key, transcript, but)
-
-    def ended(self, key: SessionKey, transcript: str) -> float:
-        """Return when the agent ended its turn, as far as a transcript shows it."""
-        return 0.0 if key.host in self._others else self._claude.ended(transcript)
-
-    def queued(self, stop: AgentStopped, position: int) -> bool:
-        """Return whether a human prompt waits.
-
-        OpenCode reports such prompts itself, and for hosts without a record it is not known.
-        """
-        return stop.key.host not in self._others and self._claude.queued(stop.transcript, position)

@@ -1,155 +1,60 @@
-"""Sessions that a host recorded by itself, for people who have not put Supervisor into it.
-
-Claude Code writes `<configuration>/projects/<folder>/<session>.jsonl`, where every character of the folder's
-path but letters and digits is a dash. OpenCode lists and exports its sessions itself.
-"""
+"""Sessions that a host recorded by itself, for people who have not put Supervisor into it."""
 
 from __future__ import annotations
 
-import datetime as dt
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
+from sidecar.hosts.claude_code import record as claude_record
 from sidecar.hosts.claude_code.codec import HOST as CLAUDE_CODE
-from sidecar.hosts.opencode import wire
-from sidecar.hosts.opencode.codec import HOST as OPENCODE
-from sidecar.hosts.opencode.messages import read_last_turn
-from sidecar.hosts.shared import try_decode
+from sidecar.hosts.opencode import record as opencode_record
+from sidecar.hosts.ports import RecordedSession
+from sidecar.hosts.shared import OPENCODE
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.session import SessionKey
-from sidecar.kernel.turn import Turn
-from sidecar.platform.processes import find_program, run_process
-
-OPENCODE_S: Final = 30.0
-"""Seconds for one answer of OpenCode."""
-HEAD_BYTES: Final = 256 * 1024
-"""Bytes of a transcript in which its first time stands."""
-MILLISECONDS: Final = 1000
 
 
-class RecordedSession(Struct, frozen=True, kw_only=True):
-    """A recorded session. `began` and `changed` are in seconds since the epoch.
+class SessionRecords(Struct, frozen=True):
+    """Finds the sessions that one host recorded.
 
-    `transcript` is Claude Code's file, `turn` the last turn of another host's session.
+    `newest` takes a folder's real path, the environment, and how the session's id begins, "" for any; it
+    returns None where there is none. `read` reads a file whose name ends in `suffix`. Both raise
+    BadInputError, `newest` HostError and `read` OSError, too.
     """
 
-    key: SessionKey
-    project: str
-    began: float
-    changed: float
-    transcript: str = ""
-    turn: Turn | None = None
+    newest: Callable[[str, Mapping[str, str], str], RecordedSession | None]
+    read: Callable[[Path], RecordedSession]
+    suffix: str = ".jsonl"
 
 
-class _Line(Struct, frozen=True):
-    timestamp: dt.datetime | None = None
-    cwd: str = ""
+RECORDS: Final = {
+    CLAUDE_CODE: SessionRecords(claude_record.newest_session, claude_record.read_recorded),
+    OPENCODE: SessionRecords(opencode_record.newest_session, opencode_record.read_recorded, ""),
+}
+"""The records of each host. The first that can read a file does; Claude Code's takes any with a time."""
 
 
-class _Times(Struct, frozen=True):
-    created: float = 0
-    updated: float = 0
-
-
-class _Info(Struct, frozen=True):
-    id: str = ""
-    directory: str = ""
-    time: _Times = _Times()
-
-
-class _Export(Struct, frozen=True):
-    info: _Info
-    messages: Raw
-
-
-class _Listed(Struct, frozen=True):
-    id: str
-    directory: str = ""
-    updated: float = 0
-
-
-def newest_claude_session(
-    project: str, environment: Mapping[str, str], session: str = ""
+def newest_session(
+    project: str, environment: Mapping[str, str], host: str = "", session: str = ""
 ) -> RecordedSession | None:
-    """Return Claude Code's newest session of a folder (its real path), or the one whose id begins so."""
-    home = environment.get("CLAUDE_CONFIG_DIR") or str(Path.home() / ".claude")
-    folder = Path(home, "projects", re.sub(r"[^A-Za-z0-9]", "-", project))
-    files = [path for path in folder.glob("*.jsonl") if path.stem.startswith(session) and path.is_file()]
-    newest = max(files, key=lambda path: path.stat().st_mtime, default=None)
-    return read_claude_transcript(newest, project) if newest else None
+    """Return the newest session of a folder (its real path): of one host, or of all.
 
-
-def read_claude_transcript(path: Path, project: str = "") -> RecordedSession:
-    """Return the session of a transcript; its folder is the first one that it names. Raises BadInputError."""
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES).splitlines()
-    began, folder = 0.0, ""
-    for raw in head:
-        line = try_decode(raw, _Line)
-        if line is not None:
-            began = began or (line.timestamp.timestamp() if line.timestamp else 0.0)
-            folder = folder or line.cwd
-    if not began:
-        raise BadInputError(f"{path}: no transcript of Claude Code, as no line of it has a time")
-    return RecordedSession(
-        key=SessionKey(CLAUDE_CODE, path.stem),
-        project=project or folder,
-        began=began,
-        changed=path.stat().st_mtime,
-        transcript=str(path),
-    )
-
-
-def read_opencode_export(data: bytes) -> RecordedSession:
-    """Return the session of what `opencode export` printed. Raises BadInputError."""
-    try:
-        found = msgspec.json.decode(data, type=_Export)
-    except msgspec.DecodeError as error:
-        raise BadInputError(f"it is no export of OpenCode ({error})") from error
-    return RecordedSession(
-        key=SessionKey(OPENCODE, found.info.id),
-        project=found.info.directory,
-        began=found.info.time.created / MILLISECONDS,
-        changed=found.info.time.updated / MILLISECONDS,
-        turn=read_last_turn(bytes(found.messages)),
-    )
-
-
-async def newest_opencode_session(
-    project: str, environment: Mapping[str, str], session: str = ""
-) -> RecordedSession | None:
-    """Return OpenCode's newest session of a folder (its real path), or the one whose id begins so.
-
-    Raises BadInputError where OpenCode does not tell.
+    `session` is how its id begins, "" for any. Raises BadInputError and HostError.
     """
-    program = find_program("opencode", environment, project)
-    if not program:
-        return None
+    asked = [records for name, records in RECORDS.items() if host in ("", name)]
+    found = [records.newest(project, environment, session) for records in asked]
+    return max((one for one in found if one), key=lambda one: one.changed, default=None)
 
-    async def said(*arguments: str) -> bytes:
-        done = await run_process(
-            (program, *arguments),
-            cwd=project,
-            environment=environment,
-            seconds=OPENCODE_S,
-            keep=wire.BYTES_LIMIT,
-            separate=True,
-        )
-        if done.exit_code != 0:
-            raise BadInputError(f"`opencode {' '.join(arguments)}` failed: {done.reason or done.errors!r}")
-        return done.output
 
-    try:
-        listed = msgspec.json.decode(
-            await said("session", "list", "--format", "json") or b"[]", type=list[_Listed]
-        )
-    except msgspec.DecodeError as error:
-        raise BadInputError(f"OpenCode listed its sessions in another form ({error})") from error
-    fit = [one for one in listed if one.id.startswith(session) and one.directory in ("", project)]
-    newest = max(fit, key=lambda one: one.updated, default=None)
-    return read_opencode_export(await said("export", newest.id)) if newest else None
+def read_recorded(path: Path) -> RecordedSession:
+    """Return the session of a file that a host wrote. Raises BadInputError, OSError."""
+    known = [records for records in RECORDS.values() if records.suffix == path.suffix]
+    troubles = []
+    for records in known or [records for records in RECORDS.values() if not records.suffix]:
+        try:
+            return records.read(path)
+        except BadInputError as error:
+            troubles.append(error)
+    raise troubles[-1]

@@ -8,13 +8,14 @@ anything.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Final, TypedDict, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from sidecar.kernel.decoding import UNREADABLE, decode_repaired
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.session import SessionKey
 from sidecar.kernel.text import (
     clean_line,
     clean_text,
@@ -25,13 +26,11 @@ from sidecar.kernel.text import (
 )
 from sidecar.kernel.turn import Todo, ToolAction
 from sidecar.platform.data import json_decoder
-from sidecar.platform.files import read_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
-    from sidecar.kernel.session import Environment, SessionKey
+    from sidecar.kernel.session import Environment
 
 T = TypeVar("T")
 
@@ -46,39 +45,6 @@ WORKER_MARKER: Final = "SUPERVISOR_WORKER"
 SESSION_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 HOSTILE_NAME_SHOWN: Final = 40
 """Characters of an invalid name that an error message shows."""
-
-
-PLUGIN_IDS: Final = ("supervisor@supervisor", "supervisor-rubric@supervisor")
-"""Claude Code's names for our plugins. The second is optional: it claims the language server for Markdown."""
-PLUGINS: Final = "enabledPlugins"
-STEERING_SETTINGS: Final = ("disableAllHooks", "env", "hooks")
-"""Settings of Claude Code by which our hooks do not run, or with other programs."""
-SETTINGS_LIMIT: Final = 4 << 20
-"""Bytes of a host's settings."""
-
-
-def read_claude_steering(path: Path) -> str:
-    """Return the part of Claude Code's settings that decides whether and with what our hooks run.
-
-    "" for none. Raises OSError, UnusableFileError and msgspec.DecodeError.
-    """
-    text = read_whole(path, SETTINGS_LIMIT, follow=True).strip()
-    settings = msgspec.json.decode(text or b"{}", type=dict[str, Any])
-    part = {name: settings[name] for name in STEERING_SETTINGS if settings.get(name)}
-    plugins = settings.get(PLUGINS)
-    if isinstance(plugins, dict) and (
-        ours := {name: plugins[name] for name in PLUGIN_IDS if name in plugins}
-    ):
-        part[PLUGINS] = ours
-    return msgspec.json.encode(part, order="sorted").decode() if part else ""
-
-
-def read_opencode_steering(path: Path) -> str:
-    """Return the plugins that a configuration file of OpenCode names, "" for none. Raises as above."""
-    from sidecar.platform.formats import parse_jsonc_table  # noqa: PLC0415 - few have one
-
-    listed = parse_jsonc_table(read_whole(path, SETTINGS_LIMIT, follow=True).decode()).get("plugin")
-    return msgspec.json.encode(listed).decode() if listed else ""
 
 
 class EventFields(TypedDict):
@@ -107,6 +73,19 @@ def checked_project_folder(told: str) -> str:
         shown = repr(told[:HOSTILE_NAME_SHOWN])[:HOSTILE_NAME_SHOWN]
         raise BadInputError(f"{shown} is no absolute path of a project folder")
     return told.rstrip("/") or "/"
+
+
+def event_fields(
+    host: str, session: str, project: str, environment: Environment, *, subagent: bool
+) -> EventFields:
+    """Return the fields, with the id and the folder checked. Raises BadInputError."""
+    return EventFields(
+        key=SessionKey(host, checked_session_id(session)),
+        project=checked_project_folder(project),
+        environment=environment,
+        subagent=subagent,
+        ours=bool(environment.get(WORKER_MARKER)),
+    )
 
 
 SERVER_PREFIX: Final = r"(?:mcp__(?:plugin_supervisor_)?supervisor__|supervisor_)"
@@ -166,6 +145,30 @@ def decode_event(raw: bytes, decoder: msgspec.json.Decoder[T], host: str) -> T:
 def clip_note(text: str) -> str:
     """Return a note for the user, cut to its limit."""
     return clean_text(truncate_middle_utf16(text, NOTE_LIMIT))
+
+
+# --- What is kept of a turn ---------------------------------------------------------------------------------
+
+
+PROMPT_LIMIT: Final = 4000
+"""Characters of one prompt, and of the condition of a host's own goal."""
+PROMPTS_LIMIT: Final = 20
+CALLS_LIMIT: Final = 400
+MESSAGE_LIMIT: Final = 20_000
+"""Characters of the agent's last message."""
+ARRIVED_LIMIT: Final = 100
+CONTINUATION: Final = re.compile(r"\[supervisor ([0-9a-f]{6})\]")
+"""The mark of a continuation of ours, and its id."""
+
+
+def clip_prompt(text: str) -> str:
+    """Return what is kept of a prompt."""
+    return truncate_middle(strip_control_codes(text), PROMPT_LIMIT)
+
+
+def clip_message(text: str) -> str:
+    """Return what is kept of a message of the agent."""
+    return truncate_middle(strip_control_codes(text), MESSAGE_LIMIT)
 
 
 # --- What tools did -----------------------------------------------------------------------------------------

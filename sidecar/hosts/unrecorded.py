@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from sidecar.hosts.shared import WORKER_MARKER, checked_project_folder, checked_session_id
+from sidecar.hosts.ports import NothingRecorded
+from sidecar.hosts.shared import (
+    MESSAGE_LIMIT,
+    WORKER_MARKER,
+    checked_project_folder,
+    checked_session_id,
+    clip_message,
+)
 from sidecar.kernel.decoding import UNREADABLE
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, Rest
 from sidecar.kernel.errors import BadInputError
@@ -47,7 +54,6 @@ REQUEST_LIMIT: Final = 4_000
 """Characters of one request."""
 REQUESTS_LIMIT: Final = 20
 """Requests that are kept: the first one and the newest."""
-MESSAGE_LIMIT: Final = 20_000
 """Characters of the last message, and of one text of a decision; the same as for other hosts."""
 
 
@@ -89,7 +95,7 @@ def parse_marker(raw: bytes) -> StopMarker:
         version=VERSION,
         session=checked_session_id(marker.session),
         project=checked_project_folder(marker.project),
-        last_message=truncate_middle(strip_control_codes(marker.last_message), MESSAGE_LIMIT),
+        last_message=clip_message(marker.last_message),
         requests=tuple(truncate_middle(strip_control_codes(each), REQUEST_LIMIT) for each in requests),
         edited=marker.edited[:1],
         ran=marker.ran[:1],
@@ -148,7 +154,7 @@ class Files(Protocol):
         """Return one digest of all content that is not ignored; "" where none can be computed."""
 
 
-class MarkerTurns:
+class MarkerTurns(NothingRecorded):
     """The part of hosts.ports.Transcripts that concerns markers."""
 
     def __init__(self, workspace: Files, store: SessionStore) -> None:
@@ -350,7 +356,7 @@ class RunCodec:
                 return AgentStopped(
                     **about,
                     transcript=msgspec.json.encode(told).decode(),
-                    last_message=truncate_middle(strip_control_codes(event.said), MESSAGE_LIMIT),
+                    last_message=clip_message(event.said),
                     continued=bool(arrived),
                 )
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.gates.approvals import TypedCatalog
 from sidecar.evidence.tree.workspace import GitWorkspace
-from sidecar.hosts.recorded import RecordedSession
+from sidecar.hosts.ports import RecordedSession
 from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.session import Session
 from sidecar.kernel.settings import Settings

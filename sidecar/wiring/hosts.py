@@ -1,6 +1,6 @@
-"""Builds the host adapters: a codec for each host, and one port to the transcripts of all.
+"""The hosts: how each one's adapter is built, and which files steer it. A new host is a row of HOSTS.
 
-Those of a host are imported when it first speaks: few users have both.
+Those of a host are imported when it first speaks: few users have more than one.
 """
 
 # ruff: noqa: PLC0415 - see above
@@ -9,98 +9,122 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
+from msgspec import Struct
 
 from sidecar.evidence.ports import EvidenceServices
 from sidecar.hosts import unrecorded
-from sidecar.hosts.ports import HostCodec, HostTranscripts
-from sidecar.hosts.shared import OPENCODE, read_claude_steering, read_opencode_steering
+from sidecar.hosts.ports import HostCodec, HostTranscripts, Transcripts
+from sidecar.hosts.shared import OPENCODE
+from sidecar.hosts.steering import CLAUDE_STEERING, OPENCODE_STEERING, HostSteering
 from sidecar.hosts.unrecorded import RunCodec
 from sidecar.kernel.events import HostEvent
 from sidecar.kernel.runs import RUN_HOST
 from sidecar.kernel.session import Environment
 from sidecar.platform.installation import HostError
 from sidecar.platform.ports import built_on_use
-from sidecar.platform.services import PlatformServices
-from sidecar.platform.steering import SteeringKind, describe_edit
 from sidecar.servers.control import Peer
 
 if TYPE_CHECKING:
-    from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
-    from sidecar.hosts.opencode.link import OpenCodeHistory, Toasts
+    from sidecar.hosts.opencode.link import Toasts
 
 
-CLAUDE_USER_SETTINGS: Final = "Claude Code's settings"
-CLAUDE_SETTINGS: Final = ("settings.json", "settings.local.json")
-OPENCODE_SETTINGS: Final = ("opencode.json", "opencode.jsonc")
-OPENCODE_PLUGINS: Final = ("plugin/*.js", "plugin/*.ts", "plugins/*.js", "plugins/*.ts")
+class Host(Struct, frozen=True):
+    """One host.
+
+    `altered` takes the begin of a session and tells of a file of our plugin that is not what was installed;
+    "" for none. It raises OSError and HostError.
+    """
+
+    codec: Callable[[], HostCodec]
+    record: Callable[[EvidenceServices], Transcripts]
+    steering: HostSteering | None = None
+    altered: Callable[[HostEvent], str] = lambda _: ""
+
+
+def _claude_code_codec() -> HostCodec:
+    from sidecar.hosts.claude_code.codec import ClaudeCodeCodec
+
+    return ClaudeCodeCodec()
+
+
+def _claude_code_record(services: EvidenceServices) -> Transcripts:
+    from sidecar.hosts.claude_code.record import RECORD
+    from sidecar.hosts.record_files import RecordFiles
+
+    return RecordFiles(RECORD, services.clock.pause)
+
+
+def _altered_in_claude_code(event: HostEvent) -> str:
+    from sidecar.hosts.claude_code.install import altered_plugin
+
+    return altered_plugin(event.environment)
+
+
+def _opencode_codec() -> HostCodec:
+    from sidecar.hosts.opencode.codec import OpenCodeCodec
+
+    return OpenCodeCodec()
+
+
+def _opencode_record(services: EvidenceServices) -> Transcripts:
+    from sidecar.hosts.opencode.record import OpenCodeHistory
+
+    return OpenCodeHistory(services.clock.now)
+
+
+def _altered_in_opencode(event: HostEvent) -> str:
+    from sidecar.hosts.opencode.install import altered_plugin
+
+    return altered_plugin(event.environment, Path(event.project))
+
+
+def _stops(services: EvidenceServices) -> Transcripts:
+    return unrecorded.MarkerTurns(services.workspace, services.store)
+
+
+HOSTS: Final = {
+    "claude-code": Host(_claude_code_codec, _claude_code_record, CLAUDE_STEERING, _altered_in_claude_code),
+    OPENCODE: Host(_opencode_codec, _opencode_record, OPENCODE_STEERING, _altered_in_opencode),
+    unrecorded.HOST: Host(lambda: unrecorded.MarkerCodec(os.environ), _stops),
+    RUN_HOST: Host(RunCodec, _stops),
+}
+"""The hosts by the name that their sessions have. The sessions of clients have no stops, so no row either."""
+STEERING: Final = tuple(host.steering for host in HOSTS.values() if host.steering is not None)
+HOST_KINDS: Final = {name: kind for one in STEERING for name, kind in one.kinds.items()}
+"""How hosts' own settings steer."""
+HOST_VARIABLES: Final = tuple(name for one in STEERING for name in one.variables)
+"""The environment variables that move such settings."""
 
 
 def user_host_settings(environment: Environment) -> dict[str, Path]:
     """Return the user's files by which hosts run our hooks and plugin or others, by short names."""
-    opencode = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config", OPENCODE)
-    found = {f"{OPENCODE}/{name}": opencode / name for name in (*OPENCODE_SETTINGS, *OPENCODE_PLUGINS)}
-    return {**found, CLAUDE_USER_SETTINGS: Path.home().joinpath(".claude", "settings.json").resolve()}
+    return {name: path for one in STEERING for name, path in one.user(environment).items()}
 
 
-def project_host_settings(project: Path, claude: str) -> tuple[Path, ...]:
-    """Return such files of a project, and the user's settings in the folder `claude`, if one is named."""
-    opencode = [project / name for name in OPENCODE_SETTINGS]
-    opencode += [project / ".opencode" / name for name in (*OPENCODE_SETTINGS, *OPENCODE_PLUGINS)]
-    named = [Path(claude, "settings.json").resolve()] if claude else []
-    return (*(project / ".claude" / name for name in CLAUDE_SETTINGS), *opencode, *named)
-
-
-def _restored_claude_settings(text: str, part: str) -> str:
-    from sidecar.hosts.claude_code.plugin import restore_steering_settings
-
-    return restore_steering_settings(text, part)
-
-
-CLAUDE_KIND: Final = SteeringKind(
-    read=read_claude_steering, describe=partial(describe_edit, values=False), live=True
-)
-HOST_KINDS: Final = {
-    CLAUDE_USER_SETTINGS: replace(CLAUDE_KIND, restore=_restored_claude_settings),
-    **dict.fromkeys(CLAUDE_SETTINGS, CLAUDE_KIND),
-    **dict.fromkeys(OPENCODE_SETTINGS, SteeringKind(read=read_opencode_steering, live=True)),
-    **dict.fromkeys(("*.js", "*.ts"), SteeringKind(live=True)),
-}
-"""How hosts' own settings steer: our readers have no part in it."""
+def project_host_settings(project: Path, environment: Environment) -> tuple[Path, ...]:
+    """Return such files of a project, and those that the environment names."""
+    return tuple(path for one in STEERING for path in one.project(project, environment))
 
 
 def build_codecs() -> dict[str, HostCodec]:
     """Build one codec per host, by the host's name."""
-    return {
-        "claude-code": built_on_use(_claude_code_codec),
-        OPENCODE: built_on_use(_opencode_codec),
-        unrecorded.HOST: unrecorded.MarkerCodec(os.environ),
-        RUN_HOST: RunCodec(),
-    }
+    return {name: built_on_use(host.codec) for name, host in HOSTS.items()}
 
 
 def build_transcripts(shared: EvidenceServices) -> HostTranscripts:
-    """Build the port to the transcripts of all hosts."""
-    return HostTranscripts(
-        built_on_use(partial(_claude_transcripts, shared)),
-        built_on_use(partial(_opencode_history, shared)),
-        unrecorded.MarkerTurns(shared.workspace, shared.store),
-    )
+    """Build the port to the records of all hosts."""
+    return HostTranscripts({name: built_on_use(partial(host.record, shared)) for name, host in HOSTS.items()})
 
 
 def altered_plugin(host: str, event: HostEvent) -> str:
     """Tell of a file of our plugin in this host that is not what was installed; "" for none. Never raises."""
-    from sidecar.hosts.claude_code import plugin
-    from sidecar.hosts.opencode import plugin_file
-
     with contextlib.suppress(OSError, HostError):
-        if host == OPENCODE:
-            return plugin_file.altered_plugin(event.environment, Path(event.project))
-        return plugin.altered_plugin(event.environment)
+        return HOSTS[host].altered(event)
     return ""
 
 
@@ -115,30 +139,6 @@ def remember_opencode(peer: Peer, event: bytes, toasts: Toasts) -> None:
 
     link.set_session_context(peer, event)
     toasts.remember()
-
-
-def _claude_code_codec() -> HostCodec:
-    from sidecar.hosts.claude_code.codec import ClaudeCodeCodec
-
-    return ClaudeCodeCodec()
-
-
-def _claude_transcripts(platform: PlatformServices) -> ClaudeTranscripts:
-    from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
-
-    return ClaudeTranscripts(platform.clock.pause)
-
-
-def _opencode_codec() -> HostCodec:
-    from sidecar.hosts.opencode.codec import OpenCodeCodec
-
-    return OpenCodeCodec()
-
-
-def _opencode_history(platform: PlatformServices) -> OpenCodeHistory:
-    from sidecar.hosts.opencode.link import OpenCodeHistory
-
-    return OpenCodeHistory(platform.clock.now)
 
 
 def _toasts() -> Toasts:

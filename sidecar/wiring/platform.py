@@ -46,7 +46,12 @@ from sidecar.platform.steering import PROJECT_CONFIGURATION, FilesInForce, Steer
 from sidecar.platform.switches import SWITCH_FILE, SwitchFile
 from sidecar.rubric.files import rubric_places
 from sidecar.rubric.reader import RubricFiles, rubric_kind
-from sidecar.wiring.hosts import HOST_KINDS, project_host_settings, user_host_settings
+from sidecar.wiring.hosts import (
+    HOST_KINDS,
+    HOST_VARIABLES,
+    project_host_settings,
+    user_host_settings,
+)
 
 if TYPE_CHECKING:
     from sidecar.evidence.code_host import CodeHost
@@ -56,6 +61,8 @@ T = TypeVar("T")
 CACHED: Final = 64
 """Projects whose places are remembered."""
 
+FOLDER_VARIABLES: Final = ("HOME", "XDG_CONFIG_HOME", *HOST_VARIABLES)
+"""Variables of a session that decide where its files are that steer."""
 STEERING_KINDS: Final = {
     "config.toml": SteeringKind(faults=lambda _: ConfigurationFile(os.environ).load()[1]),
     PROJECT_CONFIGURATION: SteeringKind(
@@ -85,15 +92,14 @@ def build_steering(state: Path, incidents: Incidents | None = None) -> HeldEdits
 def steering_places(project: str, environment: Environment) -> tuple[Path, ...]:
     """Return where files are that steer in a project, for a session with this environment."""
     named = environment or os.environ
-    folders = (named.get(name, "") for name in ("HOME", "XDG_CONFIG_HOME", "CLAUDE_CONFIG_DIR"))
-    return _steering_places(project, *folders)
+    return _steering_places(project, *(named.get(name, "") for name in FOLDER_VARIABLES))
 
 
 @lru_cache(maxsize=CACHED)
-def _steering_places(project: str, home: str, config: str, claude: str) -> tuple[Path, ...]:
-    environment, root = {"HOME": home, "XDG_CONFIG_HOME": config}, Path(project)
+def _steering_places(project: str, *folders: str) -> tuple[Path, ...]:
+    environment, root = dict(zip(FOLDER_VARIABLES, folders, strict=True)), Path(project)
     rubrics = [place.path for place in rubric_places(project, environment, default_rubric())][:-1]
-    own = (root / PROJECT_CONFIGURATION, *project_host_settings(root, claude))
+    own = (root / PROJECT_CONFIGURATION, *project_host_settings(root, environment))
     return (*rubrics, *(own if root.is_absolute() else ()))
 
 

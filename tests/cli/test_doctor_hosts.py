@@ -14,8 +14,8 @@ import pytest
 from sidecar import __version__, cli
 from sidecar.cli import doctor, doctor_hosts
 from sidecar.cli.doctor_checks import DoctorFinding, FindingLevel
-from sidecar.hosts.claude_code import plugin
-from sidecar.hosts.claude_code.plugin import user_settings_file
+from sidecar.hosts.claude_code import install as plugin
+from sidecar.hosts.claude_code.install import user_settings_file
 from sidecar.kernel.events import JudgeFailed
 from sidecar.platform import installation
 from sidecar.platform.event_log import LOG_FILE

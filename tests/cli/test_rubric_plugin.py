@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sidecar import __version__
-from sidecar.hosts.claude_code.plugin import MARKETPLACE, PLUGIN_ID, RUBRIC_PLUGIN_ID
+from sidecar.hosts.claude_code.install import MARKETPLACE, PLUGIN_ID, RUBRIC_PLUGIN_ID
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import user_paths
 from support.table import often

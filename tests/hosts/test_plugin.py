@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sidecar
-from sidecar.hosts.claude_code.plugin import ClaudePlugins, InstalledPlugin
+from sidecar.hosts.claude_code.install import ClaudePlugins, InstalledPlugin
 from sidecar.platform import installation
 from sidecar.platform.installation import HostError
 
@@ -52,7 +52,7 @@ def test_the_plugins_folder_is_whole() -> None:
     for name in (
         ".claude-plugin/plugin.json",
         "hooks/hooks.json",
-        "hooks/claude_code.py",
+        "hooks/relay.py",
         "commands/goal.md",
     ):
         assert (root / name).is_file()

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from hosts.opencode.writing import answer, text, user
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
-from sidecar.hosts.opencode.link import OpenCodeHistory
+from sidecar.hosts.claude_code.record import RECORD
+from sidecar.hosts.opencode.record import OpenCodeHistory
 from sidecar.hosts.ports import HostTranscripts
+from sidecar.hosts.record_files import RecordFiles
 from sidecar.hosts.unrecorded import MarkerTurns
 from sidecar.kernel.events import AgentStopped, CommandTyped
 from sidecar.kernel.orders import Order
@@ -40,7 +41,13 @@ def transcript(tmp_path: Path) -> str:
 def records() -> HostTranscripts:
     clock = ManualClock(1234.5)
     markers = MarkerTurns(ScriptedWorkspace(), MemorySessionStore())
-    return HostTranscripts(ClaudeTranscripts(clock.pause), OpenCodeHistory(clock.now), markers)
+    return HostTranscripts(
+        {
+            CLAUDE.host: RecordFiles(RECORD, clock.pause),
+            OPENCODE.host: OpenCodeHistory(clock.now),
+            MARKER.host: markers,
+        }
+    )
 
 
 def stop(key: SessionKey, transcript: str) -> AgentStopped:

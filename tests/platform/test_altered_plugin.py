@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sidecar import __version__
-from sidecar.hosts.claude_code import plugin
-from sidecar.hosts.opencode import plugin_file
+from sidecar.hosts.claude_code import install as plugin
+from sidecar.hosts.opencode import install as plugin_file
 from sidecar.platform import installation
 from sidecar.platform.installation import altered_plugin_files, plugin_root
 
@@ -54,10 +54,10 @@ def test_claude_code_is_told_of_altered_hooks_and_an_install_repairs_its_copy(
     shutil.copytree(installed, copy)
     loads = {**config, "CLAUDE_PLUGIN_ROOT": str(copy)}
     assert plugin.altered_plugin(loads) == ""
-    append(copy / "hooks" / "claude_code.py")
+    append(copy / "hooks" / "relay.py")
     (copy / "hooks" / "cold.py").unlink()
     assert plugin.altered_plugin(loads) == (
-        f"Supervisor: hooks/claude_code.py, hooks/cold.py of the plugin in {copy} is not what was installed. "
+        f"Supervisor: hooks/cold.py, hooks/relay.py of the plugin in {copy} is not what was installed. "
         "Type: supervisor install claude-code"
     )
     (copy.parents[1] / "supervisor-rubric" / __version__).mkdir(parents=True)  # has no such files

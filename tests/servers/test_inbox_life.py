@@ -14,9 +14,8 @@ from msgspec import Raw, Struct
 
 from servers.bench import LIMIT_S, Bench, Caller, happens
 from servers.conftest import Start
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
-from sidecar.hosts.opencode.link import OpenCodeHistory
 from sidecar.hosts.ports import HostTranscripts
+from sidecar.hosts.unrecorded import HOST as MARKER
 from sidecar.hosts.unrecorded import MarkerTurns
 from sidecar.kernel.session import SessionKey
 from sidecar.servers.control import LineProtocol, Methods, SidecarControl
@@ -53,11 +52,7 @@ class House:
         fakes = self.fakes
         # the manual clock stands still, and what lies in a real folder has real times
         fakes.clock.advance(self.project.stat().st_mtime - fakes.clock.now())
-        record = HostTranscripts(
-            ClaudeTranscripts(fakes.clock.pause),
-            OpenCodeHistory(fakes.clock.now),
-            MarkerTurns(fakes.workspace, fakes.store),
-        )
+        record = HostTranscripts({MARKER: MarkerTurns(fakes.workspace, fakes.store)})
         return build_methods(control, dataclasses.replace(fakes.services, transcripts=record))
 
     def _later(self, _seconds: float, act: Callable[[], None]) -> Timer:

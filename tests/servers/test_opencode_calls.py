@@ -16,11 +16,9 @@ from hosts.opencode.writing import answer, bash, text, user
 from servers.bench import LIMIT_S, Bench, Caller
 from servers.conftest import Start
 from sidecar import __version__
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
 from sidecar.hosts.opencode import codec, link
-from sidecar.hosts.opencode.link import TOO_LONG, OpenCodeHistory
+from sidecar.hosts.opencode.record import TOO_LONG, OpenCodeHistory
 from sidecar.hosts.ports import HostTranscripts
-from sidecar.hosts.unrecorded import MarkerTurns
 from sidecar.judging.backends.chain import build_judge
 from sidecar.judging.backends.opencode import TITLE
 from sidecar.kernel.evidence import Complete, FileBaseline, Gap, Incomplete, Met
@@ -110,11 +108,7 @@ def fakes() -> Fakes:
 @pytest.fixture
 async def bench(start: Start, fakes: Fakes) -> Bench:
     """A sidecar with the real way to OpenCode, and with everything else in memory."""
-    record = HostTranscripts(
-        ClaudeTranscripts(fakes.clock.pause),
-        OpenCodeHistory(fakes.clock.now),
-        MarkerTurns(fakes.workspace, fakes.store),
-    )
+    record = HostTranscripts({codec.HOST: OpenCodeHistory(fakes.clock.now)})
 
     def build(control: SidecarControl) -> Methods:
         services = dataclasses.replace(fakes.services, transcripts=record, judge=build_judge(TEXTS, {}))

@@ -10,9 +10,7 @@ from typing import Any, Self
 import msgspec
 
 from sidecar.cli.progress import open_budget
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
 from sidecar.hosts.limits import PatientAgent
-from sidecar.hosts.opencode.link import OpenCodeHistory
 from sidecar.hosts.ports import AgentResult, AgentTask, HostTranscripts, McpAccess
 from sidecar.hosts.unrecorded import (
     MarkerTurns,
@@ -65,11 +63,7 @@ class HouseOverseer:
     """The sidecar's part in this process: everything goes through the codec, as over the socket."""
 
     def __init__(self, fakes: Fakes, session: str = KEY.id, project: str = "/shop") -> None:
-        turns = HostTranscripts(
-            ClaudeTranscripts(fakes.clock.pause),
-            OpenCodeHistory(fakes.clock.now),
-            MarkerTurns(fakes.workspace, fakes.store),
-        )
+        turns = HostTranscripts({RUN_HOST: MarkerTurns(fakes.workspace, fakes.store)})
         services = dataclasses.replace(fakes.services, transcripts=turns)
         self._door = HookHandler(services, {RUN_HOST: RunCodec()}, Supervisor(services).tell)
         self.journals, self._clock = SessionJournals(fakes.journals, clock=fakes.clock), fakes.clock

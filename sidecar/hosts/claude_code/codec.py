@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from sidecar.hosts.claude_code import hook_messages
-from sidecar.hosts.claude_code.hook_messages import build_hook_output, identified_call_output
-from sidecar.hosts.shared import (
-    HOSTILE_NAME_SHOWN,
-    WORKER_MARKER,
-    EventFields,
-    checked_project_folder,
-    checked_session_id,
+from sidecar.hosts.claude_code.hook_messages import HOST_TITLE, build_hook_output, identified_call_output
+from sidecar.hosts.hooks import (
+    TYPED,
+    HookEventFields,
+    command_pattern,
+    hook_event_fields,
+    read_hook_event,
+    read_hook_event_name,
+    typed_order,
 )
+from sidecar.hosts.shared import HOSTILE_NAME_SHOWN
 from sidecar.kernel.effects import ToolCallReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import (
@@ -31,8 +34,7 @@ from sidecar.kernel.events import (
     ToolCalled,
     TurnFailed,
 )
-from sidecar.kernel.orders import COMMAND_NAMES, parse_order
-from sidecar.kernel.session import SessionKey
+from sidecar.kernel.orders import parse_order
 
 if TYPE_CHECKING:
     from sidecar.kernel.effects import HostAnswer
@@ -40,8 +42,8 @@ if TYPE_CHECKING:
 
 HOST: Final = "claude-code"
 """The host's name in session keys."""
-TYPED_COMMAND: Final = re.compile(rf"/(supervisor:(?:{'|'.join(COMMAND_NAMES)}))(?:\s|\Z)")
-COMMANDS: Final = {f"supervisor:{name}": name for name in COMMAND_NAMES}
+TYPED_COMMAND: Final = command_pattern("/")
+COMMANDS: Final = {f"supervisor:{name}": name for name in TYPED.values()}
 OWN_TOOL: Final = re.compile(r"mcp__(plugin_supervisor_)?supervisor__(?P<tool>.*)", re.DOTALL)
 """Tools of the plugin's server, and of a server that somebody else configured by the same name."""
 NOTICE: Final = "<task-notification>"
@@ -54,11 +56,6 @@ BACKGROUND_LIMIT: Final = 50
 DESCRIPTION_LIMIT: Final = 200
 
 
-class _CommonFields(EventFields):
-    cwd: str
-    host_pid: int
-
-
 class ClaudeCodeCodec:
     """Implements ports.HostCodec."""
 
@@ -66,35 +63,26 @@ class ClaudeCodeCodec:
 
     def decode(self, raw: bytes, environment: Environment, host_pid: int) -> AnyHostEvent:
         """Decode one hook event. Raises BadInputError if it is too big, malformed, mistyped or unknown."""
-        event = hook_messages.read_hook_event(raw)
-        return _convert_event(event, _common_fields(event, environment, host_pid), environment)
+        event = _read_event(raw)
+        own = environment.get("CLAUDE_PROJECT_DIR", "")
+        return _convert_event(event, hook_event_fields(HOST, event, environment, host_pid, own), environment)
 
     def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:
         """Encode the answer to `raw`. Raises as `decode` does, and ValueError for a misplaced answer."""
-        call = hook_messages.read_hook_event(raw) if isinstance(answer, ToolCallReply) else None
+        call = _read_event(raw) if isinstance(answer, ToolCallReply) else None
         if isinstance(answer, ToolCallReply) and isinstance(call, hook_messages.PreToolUse):
             output = identified_call_output(answer, call.tool_input)
         else:
-            output = build_hook_output(hook_messages.read_hook_event_name(raw), answer, feedback)
+            output = build_hook_output(read_hook_event_name(raw, HOST_TITLE), answer, feedback)
         return msgspec.json.encode(output)
 
 
-def _common_fields(event: hook_messages.HookEvent, environment: Environment, host_pid: int) -> _CommonFields:
-    # The session's own folder; `cwd` may have moved with the agent, as into a worktree.
-    project = environment.get("CLAUDE_PROJECT_DIR") or event.cwd
-    return _CommonFields(
-        key=SessionKey(HOST, checked_session_id(event.session_id)),
-        project=checked_project_folder(project),
-        cwd=checked_project_folder(event.cwd),
-        host_pid=host_pid,
-        environment=environment,
-        subagent=bool(event.agent_id),
-        ours=bool(environment.get(WORKER_MARKER)),
-    )
+def _read_event(raw: bytes) -> hook_messages.HookEvent:
+    return read_hook_event(raw, hook_messages.HOOK_EVENT_DECODER, hook_messages.HOOK_EVENT_NAMES, HOST_TITLE)
 
 
 def _convert_event(
-    event: hook_messages.HookEvent, common: _CommonFields, environment: Environment
+    event: hook_messages.HookEvent, common: HookEventFields, environment: Environment
 ) -> AnyHostEvent:
     match event:
         case hook_messages.SessionStart():
@@ -128,26 +116,25 @@ def _session_origin(source: str) -> SessionOrigin:
     return SessionOrigin(source) if source in set(SessionOrigin) else SessionOrigin.STARTUP
 
 
-def _convert_expansion(event: hook_messages.UserPromptExpansion, common: _CommonFields) -> AnyHostEvent:
+def _convert_expansion(event: hook_messages.UserPromptExpansion, common: HookEventFields) -> AnyHostEvent:
     name = COMMANDS.get(event.command_name)
-    prompt_id, transcript = event.prompt_id or "", event.transcript_path
+    prompt_id, transcript = event.prompt_id or "", event.transcript_path or ""
     if name is None:
         return PromptSubmitted(**common, prompt_id=prompt_id, human=True, transcript=transcript)
     order = parse_order(name, event.command_args)
     return CommandTyped(**common, order=order, prompt_id=prompt_id, transcript=transcript)
 
 
-def _convert_prompt(event: hook_messages.UserPromptSubmit, common: _CommonFields) -> AnyHostEvent:
+def _convert_prompt(event: hook_messages.UserPromptSubmit, common: HookEventFields) -> AnyHostEvent:
     human = event.source in HUMAN_SOURCES and not event.prompt.startswith(NOTICE)
-    prompt_id, transcript = event.prompt_id or "", event.transcript_path
-    typed = TYPED_COMMAND.match(event.prompt)
-    if typed is None or not human:
+    prompt_id, transcript = event.prompt_id or "", event.transcript_path or ""
+    order = typed_order(event.prompt, TYPED_COMMAND) if human else None
+    if order is None:
         return PromptSubmitted(**common, prompt_id=prompt_id, human=human, transcript=transcript)
-    order = parse_order(COMMANDS[typed[1]], event.prompt[typed.end() :])
     return CommandTyped(**common, order=order, prompt_id=prompt_id, transcript=transcript, expanded=False)
 
 
-def _convert_tool_call(event: hook_messages.PreToolUse, common: _CommonFields) -> AnyHostEvent:
+def _convert_tool_call(event: hook_messages.PreToolUse, common: HookEventFields) -> AnyHostEvent:
     found = OWN_TOOL.fullmatch(event.tool_name)
     if found is None:
         raise BadInputError(
@@ -161,11 +148,13 @@ def _convert_tool_call(event: hook_messages.PreToolUse, common: _CommonFields) -
     )
 
 
-def _convert_stop(event: hook_messages.Stop, common: _CommonFields, environment: Environment) -> AgentStopped:
+def _convert_stop(
+    event: hook_messages.Stop, common: HookEventFields, environment: Environment
+) -> AgentStopped:
     tasks = [task for task in event.background_tasks or () if task.status not in ENDED_STATUSES]
     return AgentStopped(
         **common,
-        transcript=event.transcript_path,
+        transcript=event.transcript_path or "",
         prompt_id=event.prompt_id or "",
         last_message=event.last_assistant_message or "",
         background=tuple(

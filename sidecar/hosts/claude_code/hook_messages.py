@@ -7,37 +7,32 @@ from typing import Final, Literal, get_args
 
 import msgspec
 
-from sidecar.hosts.shared import clip_note, decode_event
+from sidecar.hosts.hooks import HookEventBase
+from sidecar.hosts.shared import clip_note
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, NoReply, Rest, ToolCallReply
-from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.text import truncate_middle_utf16
 
 
-class HookEventBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="hook_event_name"):
+class ClaudeEventBase(HookEventBase, frozen=True, kw_only=True):
     """Fields common to all events."""
 
-    session_id: str
-    cwd: str
-    transcript_path: str = ""
     prompt_id: str | None = None
-    permission_mode: str | None = None
-    agent_id: str | None = None
 
 
-class SessionStart(HookEventBase, frozen=True, kw_only=True, tag="SessionStart"):
+class SessionStart(ClaudeEventBase, frozen=True, kw_only=True, tag="SessionStart"):
     """`source` is startup, resume, clear, compact; newer versions add fork."""
 
     source: str = "startup"
 
 
-class UserPromptExpansion(HookEventBase, frozen=True, kw_only=True, tag="UserPromptExpansion"):
+class UserPromptExpansion(ClaudeEventBase, frozen=True, kw_only=True, tag="UserPromptExpansion"):
     """A slash command is about to be expanded; `UserPromptSubmit` with the same `prompt_id` follows."""
 
     command_name: str
     command_args: str = ""
 
 
-class UserPromptSubmit(HookEventBase, frozen=True, kw_only=True, tag="UserPromptSubmit"):
+class UserPromptSubmit(ClaudeEventBase, frozen=True, kw_only=True, tag="UserPromptSubmit"):
     """A prompt is about to be sent. `source` exists in newer versions; user and sdk mean a person."""
 
     prompt: str
@@ -54,7 +49,7 @@ class SessionTask(msgspec.Struct, frozen=True, kw_only=True):
     command: str | None = None
 
 
-class Stop(HookEventBase, frozen=True, kw_only=True, tag="Stop"):
+class Stop(ClaudeEventBase, frozen=True, kw_only=True, tag="Stop"):
     """The agent ended its turn."""
 
     stop_hook_active: bool = False
@@ -62,33 +57,27 @@ class Stop(HookEventBase, frozen=True, kw_only=True, tag="Stop"):
     background_tasks: tuple[SessionTask, ...] | None = None
 
 
-class PreToolUse(HookEventBase, frozen=True, kw_only=True, tag="PreToolUse"):
+class PreToolUse(ClaudeEventBase, frozen=True, kw_only=True, tag="PreToolUse"):
     """A tool is about to be called, with these arguments; tools of MCP servers are `mcp__SERVER__TOOL`."""
 
     tool_name: str
-    tool_input: dict[str, msgspec.Raw] = {}
+    tool_input: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict)
 
 
-class StopFailure(HookEventBase, frozen=True, kw_only=True, tag="StopFailure"):
+class StopFailure(ClaudeEventBase, frozen=True, kw_only=True, tag="StopFailure"):
     """The turn ended in an error: rate_limit, server_error, authentication_failed, ..."""
 
     error: str = "unknown"
 
 
-class FileChanged(HookEventBase, frozen=True, kw_only=True, tag="FileChanged"):
+class FileChanged(ClaudeEventBase, frozen=True, kw_only=True, tag="FileChanged"):
     """A file changed that the answer to SessionStart asked to watch."""
 
 
-class SessionEnd(HookEventBase, frozen=True, kw_only=True, tag="SessionEnd"):
+class SessionEnd(ClaudeEventBase, frozen=True, kw_only=True, tag="SessionEnd"):
     """The session was closed."""
 
     reason: str = "other"
-
-
-class HookEventName(msgspec.Struct, frozen=True):
-    """The one field that every event has."""
-
-    hook_event_name: str
 
 
 HookEvent = (
@@ -105,22 +94,6 @@ HookEvent = (
 HOST_TITLE: Final = "Claude Code"
 HOOK_EVENT_NAMES: Final = tuple(str(one.__struct_config__.tag) for one in get_args(HookEvent))
 HOOK_EVENT_DECODER: Final[msgspec.json.Decoder[HookEvent]] = msgspec.json.Decoder(HookEvent)
-NAME_DECODER: Final = msgspec.json.Decoder(HookEventName)
-
-
-def read_hook_event(raw: bytes) -> HookEvent:
-    """Decode a whole event. Raises BadInputError."""
-    name = read_hook_event_name(raw)
-    if name not in HOOK_EVENT_NAMES:
-        raise BadInputError(
-            f"unknown hook event {name[:40]!r}; hooks.json may name only: {', '.join(HOOK_EVENT_NAMES)}"
-        )
-    return decode_event(raw, HOOK_EVENT_DECODER, HOST_TITLE)
-
-
-def read_hook_event_name(raw: bytes) -> str:
-    """Decode only the event's name. Raises BadInputError."""
-    return decode_event(raw, NAME_DECODER, HOST_TITLE).hook_event_name
 
 
 # --- The answer that Claude Code reads from a hook's standard output ----------------------------------------

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from sidecar.hosts.claude_code.transcript_lines import NOTHING, ContentBlock, read_content_blocks
+from sidecar.hosts.claude_code.record_lines import NOTHING, ContentBlock, read_content_blocks
 from sidecar.hosts.shared import (
     COMMAND_LIMIT,
     PATH_LIMIT,

@@ -17,12 +17,11 @@ from sidecar.hosts.opencode.messages import ABORTED, describe_host_error, unquot
 from sidecar.hosts.shared import (
     HOSTILE_NAME_SHOWN,
     OPENCODE,
-    WORKER_MARKER,
     EventFields,
     checked_project_folder,
-    checked_session_id,
     clip_note,
     decode_event,
+    event_fields,
     try_decode,
 )
 from sidecar.kernel.effects import (
@@ -47,7 +46,6 @@ from sidecar.kernel.events import (
     TurnFailed,
 )
 from sidecar.kernel.orders import COMMAND_NAMES, parse_order
-from sidecar.kernel.session import SessionKey
 from sidecar.kernel.text import truncate_middle_utf16
 
 if TYPE_CHECKING:
@@ -200,12 +198,12 @@ class OpenCodeCodec:
 def _common_fields(session: PluginSession, environment: Environment) -> EventFields:
     folder = checked_project_folder(session.directory)
     own = {name: value for name, value in environment.items() if name != "CLAUDE_PROJECT_DIR"}
-    return EventFields(
-        key=SessionKey(HOST, checked_session_id(session.parent or session.id)),
-        project=folder,
-        environment={**own, "PWD": folder},
+    return event_fields(
+        HOST,
+        session.parent or session.id,
+        folder,
+        {**own, "PWD": folder},
         subagent=bool(session.parent),
-        ours=bool(environment.get(WORKER_MARKER)),
     )
 
 

@@ -12,24 +12,24 @@ Rules of this file:
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from msgspec import Struct
 
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.tools import read_todo_part, read_tool_part
-from sidecar.kernel.text import clean_line, strip_control_codes, truncate_middle
+from sidecar.hosts.shared import (
+    ARRIVED_LIMIT,
+    CALLS_LIMIT,
+    CONTINUATION,
+    PROMPTS_LIMIT,
+    clip_message,
+    clip_prompt,
+)
+from sidecar.kernel.text import clean_line
 from sidecar.kernel.turn import CallOutcome, Todo, Turn
 
-PROMPT_LIMIT: Final = 4000
-"""Characters of one prompt."""
-PROMPTS_LIMIT: Final = 20
-CALLS_LIMIT: Final = 400
-MESSAGE_LIMIT: Final = 20_000
-ARRIVED_LIMIT: Final = 100
 ERROR_LIMIT: Final = 500
-CONTINUATION: Final = re.compile(r"\[supervisor ([0-9a-f]{6})\]")
 ABORTED: Final = "MessageAbortedError"
 UNREADABLE: Final = "what the host answered is no list of messages"
 GOING_ON: Final = frozenset(("tool-calls", "unknown"))
@@ -143,8 +143,7 @@ def unquote_arguments(arguments: str) -> str:
 
 def _build_turn(told: list[ParsedMessage], begin: int, end: int, counted_to: int) -> Turn:
     turn = told[begin:end]
-    typed = (unquote_arguments(one.prompt) for one in turn if one.prompt)
-    prompts = [truncate_middle(strip_control_codes(prompt), PROMPT_LIMIT) for prompt in typed]
+    prompts = [clip_prompt(unquote_arguments(one.prompt)) for one in turn if one.prompt]
     answers = [one for one in turn if one.by_agent]
     last = max((at for at, one in enumerate(turn) if _continuation_ids(one)), default=-1)
     arrived = [
@@ -159,7 +158,7 @@ def _build_turn(told: list[ParsedMessage], begin: int, end: int, counted_to: int
         prompts=(*prompts[:1], *prompts[1:][1 - PROMPTS_LIMIT :]),
         prompt_id=next((one.message.info.id for one in turn if one.prompt), ""),
         calls=tuple(read_tool_part(part) for part in _agent_calls(turn)[-CALLS_LIMIT:]),
-        last_message=truncate_middle(strip_control_codes(_last_text(answers)), MESSAGE_LIMIT),
+        last_message=clip_message(_last_text(answers)),
         last_message_id=answers[-1].message.info.id if answers else "",
         arrived=tuple(arrived[-ARRIVED_LIMIT:]),
         calls_since_arrival=min(len(_agent_calls(turn[last + 1 :])), CALLS_LIMIT),

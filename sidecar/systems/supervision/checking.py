@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from sidecar.hosts.recorded import RecordedSession
+from sidecar.hosts.ports import RecordedSession
 from sidecar.kernel.effects import Inquiry, RestReason
 from sidecar.kernel.events import AgentStopped
 from sidecar.kernel.evidence import FileBaseline

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from sidecar.hosts.claude_code.plugin import restore_steering_settings
-from sidecar.hosts.shared import STEERING_SETTINGS, read_claude_steering
+from sidecar.hosts.steering import STEERING_SETTINGS, read_claude_steering, restore_claude_settings
 
 pytestmark = pytest.mark.proves("crashes and bad input")
 
@@ -43,7 +42,7 @@ def test_what_steers_is_seen_and_put_back_and_the_rest_stays(
     done = ATTACKS[attack] if attack == "all settings gone" else {**honest, **ATTACKS[attack]}
     path.write_text(json.dumps(done), encoding="utf-8")
     assert read_claude_steering(path) != kept
-    restored = json.loads(restore_steering_settings(path.read_text(encoding="utf-8"), kept))
+    restored = json.loads(restore_claude_settings(path.read_text(encoding="utf-8"), kept))
     path.write_text(json.dumps(restored), encoding="utf-8")
     assert (read_claude_steering(path) == kept) is ("plugin" not in attack and attack != "all settings gone")
     steering = {name: before[name] for name in ("env",) if name in before}

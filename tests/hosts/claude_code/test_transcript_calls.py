@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hosts.claude_code.writing import Pauses, read
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.claude_code.record import RECORD
+from sidecar.hosts.record_files import RecordFiles
 from sidecar.kernel.turn import CallOutcome, FailureHandling, ToolAction
 from support.cases import KEY
 
@@ -196,7 +197,7 @@ async def test_parallel_calls_and_their_results_all_count(transcript: Transcript
 
 
 def test_a_call_that_has_no_result_runs_and_may_be_the_one_that_asks(transcript: Transcript) -> None:
-    reader, asking = ClaudeTranscripts(Pauses()), "phase_plan"
+    reader, asking = RecordFiles(RECORD, Pauses()), "phase_plan"
 
     def seen() -> tuple[bool, bool]:
         """Whether a call runs that an event may come from, and whether one beside the asking one does."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hosts.claude_code.writing import KIB, MIB, Pauses, Transcript, filler, read, stop
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.claude_code.record import RECORD
+from sidecar.hosts.record_files import RecordFiles, regular_file_size
 from sidecar.kernel.session import THIS_TURN
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ def bytes_read(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
 async def test_a_thousand_stops_read_little_more_than_what_was_added(
     transcript: Transcript, bytes_read: Callable[[], int]
 ) -> None:
-    transcripts = ClaudeTranscripts(Pauses())
+    transcripts = RecordFiles(RECORD, Pauses())
     transcript.prompt("ask")
     session = stop(transcript.path, "").key
     for n in range(1000):
         assert not transcripts.unanswered(session, str(transcript.path))
-        assert not transcripts.ended(str(transcript.path))
+        assert not transcripts.ended(session, str(transcript.path))
         transcript.runs("ls", "x" * 500, f"call-{n}")
         transcript.says(f"Stop {n}.")
         turn = await transcripts.read(stop(transcript.path, f"Stop {n}."), 0)
@@ -75,7 +76,7 @@ async def test_tokens_before_the_last_prompt_are_counted_from_where_the_caller_w
     filler(transcript, MIB)
     transcript.prompt("ask")
     transcript.says("Done.")
-    known = ClaudeTranscripts(Pauses())
+    known = RecordFiles(RECORD, Pauses())
     turn = await known.read(stop(transcript.path, "Done."), counted_to)
     assert turn.tokens == 12 * 120
     assert bytes_read() < 5 * MIB
@@ -83,22 +84,22 @@ async def test_tokens_before_the_last_prompt_are_counted_from_where_the_caller_w
 
 
 def test_a_prompt_queued_after_a_place_is_seen_and_one_before_is_not(transcript: Transcript) -> None:
-    transcripts, path = ClaudeTranscripts(Pauses()), str(transcript.path)
+    transcripts, path = RecordFiles(RECORD, Pauses()), str(transcript.path)
     transcript.queue("enqueue", "before")
-    position = transcripts.size(path)
-    assert not transcripts.queued(path, position)
+    position = regular_file_size(path)
+    assert not transcripts.queued(stop(path), position)
     transcript.queue("enqueue", "<task-notification>x")
-    assert not transcripts.queued(path, position)
+    assert not transcripts.queued(stop(path), position)
     transcript.queue("enqueue", "/supervisor:goal clear")
-    assert transcripts.queued(path, position)
-    assert not transcripts.queued(path, transcripts.size(path))
+    assert transcripts.queued(stop(path), position)
+    assert not transcripts.queued(stop(path), regular_file_size(path))
     transcript.queue("popAll", "/supervisor:goal clear")
-    assert not transcripts.queued(path, position)
+    assert not transcripts.queued(stop(path), position)
 
 
 def test_a_place_beyond_the_end_has_nothing_queued(transcript: Transcript) -> None:
     transcript.queue("enqueue", "x")
-    assert not ClaudeTranscripts(Pauses()).queued(str(transcript.path), 10_000)
+    assert not RecordFiles(RECORD, Pauses()).queued(stop(transcript.path), 10_000)
 
 
 async def test_tokens_of_a_turn_in_a_copied_transcript_are_those_of_this_turn(transcript: Transcript) -> None:
@@ -106,6 +107,6 @@ async def test_tokens_of_a_turn_in_a_copied_transcript_are_those_of_this_turn(tr
     transcript.says("Done there.")
     transcript.prompt("ask")
     transcript.says("Done.")
-    turn = await ClaudeTranscripts(Pauses()).read(stop(transcript.path, "Done."), THIS_TURN)
+    turn = await RecordFiles(RECORD, Pauses()).read(stop(transcript.path, "Done."), THIS_TURN)
     assert turn.tokens == 120
-    assert not ClaudeTranscripts(Pauses()).queued(str(transcript.path), THIS_TURN)
+    assert not RecordFiles(RECORD, Pauses()).queued(stop(transcript.path), THIS_TURN)

@@ -6,11 +6,12 @@ import msgspec
 import pytest
 
 from hosts.claude_code.writing import KIB, MIB, Pauses, Transcript, filler, read, stop
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.claude_code.record import RECORD
+from sidecar.hosts.record_files import RecordFiles
 
 
 async def test_half_a_line_is_left_until_it_is_whole(transcript: Transcript) -> None:
-    transcripts = ClaudeTranscripts(Pauses())
+    transcripts = RecordFiles(RECORD, Pauses())
     transcript.prompt("ask")
     transcript.says("Done.")
     whole = transcript.path.read_bytes()
@@ -25,7 +26,7 @@ async def test_half_a_line_is_left_until_it_is_whole(transcript: Transcript) -> 
 
 @pytest.mark.parametrize("change", ["shorter", "replaced", "rewritten"])
 async def test_a_file_that_is_no_longer_the_same_is_read_anew(transcript: Transcript, change: str) -> None:
-    transcripts = ClaudeTranscripts(Pauses())
+    transcripts = RecordFiles(RECORD, Pauses())
     transcript.prompt("ask")
     for n in range(20):
         transcript.runs("ls", "a", f"call-{n}")
@@ -45,7 +46,7 @@ async def test_a_file_that_is_no_longer_the_same_is_read_anew(transcript: Transc
 async def test_a_transcript_that_vanished_is_unreadable_and_read_anew_when_it_is_back(
     transcript: Transcript,
 ) -> None:
-    transcripts = ClaudeTranscripts(Pauses())
+    transcripts = RecordFiles(RECORD, Pauses())
     transcript.prompt("ask")
     await transcripts.read(stop(transcript.path), 0)
     content = transcript.path.read_bytes()
@@ -98,7 +99,7 @@ async def test_blocks_of_unknown_types_and_shapes_are_passed_over_one_by_one(tra
 
 
 async def test_a_line_beyond_the_limit_is_passed_over_and_the_rest_is_read(transcript: Transcript) -> None:
-    transcripts = ClaudeTranscripts(Pauses())
+    transcripts = RecordFiles(RECORD, Pauses())
     transcript.prompt("ask")
     await transcripts.read(stop(transcript.path), 0)
     transcript.says("x" * (9 * MIB), message="msg-huge")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hosts.claude_code.writing import FIXTURES, Pauses, read, stop
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.claude_code.record import RECORD
+from sidecar.hosts.record_files import RecordFiles
 from sidecar.kernel.turn import CallOutcome, Todo, ToolAction
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ async def test_a_prompt_typed_while_a_tool_ran(version: str) -> None:
     assert turn.prompts == ("do q1", "typed while tool runs")
     assert len(turn.calls) == 1
     assert not turn.queued
-    assert not ClaudeTranscripts(Pauses()).queued(str(path), 0)
+    assert not RecordFiles(RECORD, Pauses()).queued(stop(path), 0)
 
 
 async def test_a_prompt_typed_while_the_stop_was_judged_waits_until_the_host_takes_it(tmp_path: Path) -> None:
@@ -69,7 +70,7 @@ async def test_a_prompt_typed_while_the_stop_was_judged_waits_until_the_host_tak
     path.write_bytes(b"".join(lines[:taken]))
     turn = await read(path, "Second end.")
     assert (turn.prompts, turn.queued, turn.arrived) == (("do q1",), True, ("a1b2c3",))
-    assert ClaudeTranscripts(Pauses()).queued(str(path), 0)
+    assert RecordFiles(RECORD, Pauses()).queued(stop(path), 0)
     path.write_bytes(b"".join(lines))
     turn = await read(path, "Third end.")
     assert (turn.prompts, turn.queued) == (("actually do q3 instead",), False)
@@ -133,7 +134,7 @@ async def test_edits_and_tasks() -> None:
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
 async def test_read_line_by_line_it_says_the_same_as_read_at_once(transcript: Transcript, path: Path) -> None:
-    transcripts = ClaudeTranscripts(Pauses())
+    transcripts = RecordFiles(RECORD, Pauses())
     for line in whole_lines(path):
         transcript.raw(line)
         turn = await transcripts.read(stop(transcript.path), 0)

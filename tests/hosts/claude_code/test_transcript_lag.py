@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hosts.claude_code.writing import Pauses, Transcript, stop
-from sidecar.hosts.claude_code import transcript as module
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts import record_files as module
+from sidecar.hosts.claude_code.record import RECORD
+from sidecar.hosts.record_files import RecordFiles
 from sidecar.kernel.turn import Turn
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ async def test_a_message_that_comes_late_is_waited_for(transcript: Transcript) -
         lambda: transcript.runs("ls", "a", "call-1"),
         lambda: transcript.says("Done.", message="msg-2"),
     )
-    turn = await ClaudeTranscripts(pauses).read(stop(transcript.path, "Done."), 0)
+    turn = await RecordFiles(RECORD, pauses).read(stop(transcript.path, "Done."), 0)
     assert (turn.last_message, turn.last_message_id, pauses.count) == ("Done.", "msg-2", 3)
     assert len(turn.calls) == 1
     assert turn.current
@@ -37,7 +38,7 @@ async def test_a_message_that_never_comes_is_the_one_that_was_told_and_has_no_id
     pauses = Pauses()
     transcript.prompt("ask")
     transcript.says("Working.", message="msg-1")
-    turn = await ClaudeTranscripts(pauses).read(stop(transcript.path, "Done."), 0)
+    turn = await RecordFiles(RECORD, pauses).read(stop(transcript.path, "Done."), 0)
     assert (turn.last_message, turn.last_message_id) == ("Done.", "")
     assert turn.readable
     assert not turn.current
@@ -53,7 +54,7 @@ async def test_the_same_words_again_are_waited_for_and_not_taken_for_the_message
         lambda: transcript.context("[supervisor a1b2c3] no"),
         lambda: transcript.says("Done.", message="msg-2"),
     )
-    transcripts = ClaudeTranscripts(pauses)
+    transcripts = RecordFiles(RECORD, pauses)
     first, second = stop(transcript.path, "Done."), stop(transcript.path, "Done.", continued=True)
     assert (await transcripts.read(first, 0)).last_message_id == "msg-1"
     assert (await transcripts.read(first, 0)).last_message_id == "msg-1"
@@ -65,17 +66,17 @@ async def test_the_same_words_again_are_waited_for_and_not_taken_for_the_message
 async def test_a_transcript_that_appears_late_is_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     pauses = Pauses(lambda: None, lambda: Transcript(path).prompt("ask"))
-    turn = await ClaudeTranscripts(pauses).read(stop(path), 0)
+    turn = await RecordFiles(RECORD, pauses).read(stop(path), 0)
     assert turn.readable
     assert (turn.prompts, pauses.count) == (("ask",), 2)
 
 
 @pytest.mark.parametrize("path", ["", "relative.jsonl", "/nul\x00", "/dev/null", "/dev/zero", "/"])
 async def test_what_is_no_file_is_no_transcript(path: str) -> None:
-    transcripts = ClaudeTranscripts(Pauses())
+    transcripts = RecordFiles(RECORD, Pauses())
     assert await transcripts.read(stop(path, "Done."), 0) == Turn(last_message="Done.", readable=False)
-    assert transcripts.size(path) == 0
-    assert not transcripts.queued(path, 0)
+    assert module.regular_file_size(path) == 0
+    assert not transcripts.queued(stop(path), 0)
 
 
 async def test_a_reader_that_was_cancelled_leaves_the_next_one_a_whole_turn(transcript: Transcript) -> None:
@@ -87,7 +88,7 @@ async def test_a_reader_that_was_cancelled_leaves_the_next_one_a_whole_turn(tran
         reached.set()
         await asyncio.Event().wait()
 
-    transcripts = ClaudeTranscripts(forever)
+    transcripts = RecordFiles(RECORD, forever)
     reader = asyncio.create_task(transcripts.read(stop(transcript.path, "Done."), 0))
     await asyncio.wait_for(reached.wait(), timeout=10)
     reader.cancel()

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.claude_code.writing import FIXTURES, Pauses, Transcript, read, stop
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.claude_code.record import RECORD
+from sidecar.hosts.record_files import RecordFiles
 from support.loops import run
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def do(transcript: Transcript, deed: tuple[Any, ...]) -> None:
 
 
 async def in_pieces(whole: bytes, cuts: list[int], pieces: Transcript) -> Turn:
-    transcripts = ClaudeTranscripts(Pauses())
+    transcripts = RecordFiles(RECORD, Pauses())
     bounds = [0, *sorted(cut % (len(whole) + 1) for cut in cuts), len(whole)]
     turn = await transcripts.read(stop(pieces.path), 0)
     for start, end in pairwise(bounds):
@@ -83,7 +84,7 @@ def test_read_in_pieces_a_transcript_says_the_same_as_read_at_once(
 @given(st.lists(DEEDS, max_size=40), st.integers(0, 40))
 def test_tokens_counted_in_two_goes_are_those_counted_in_one(deeds: list[tuple[Any, ...]], part: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        path, transcripts = Path(folder) / "t.jsonl", ClaudeTranscripts(Pauses())
+        path, transcripts = Path(folder) / "t.jsonl", RecordFiles(RECORD, Pauses())
         transcript = Transcript(path)
         for deed in deeds[:part]:
             do(transcript, deed)
@@ -113,4 +114,4 @@ def test_a_damaged_transcript_raises_nothing_and_stays_within_bounds(data: st.Da
         assert turn.readable
         assert turn.position <= len(whole)
         assert all(len(call.output) <= 2000 for call in turn.calls)
-        ClaudeTranscripts(Pauses()).queued(str(path), 0)
+        RecordFiles(RECORD, Pauses()).queued(stop(path), 0)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hosts.claude_code.writing import FIXTURES, Pauses, read
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from hosts.claude_code.writing import FIXTURES, Pauses, read, stop
+from sidecar.hosts.claude_code.record import RECORD
+from sidecar.hosts.record_files import RecordFiles
 from sidecar.kernel.turn import Todo
 
 if TYPE_CHECKING:
@@ -255,22 +256,22 @@ GOES_ON = {
 def test_a_turn_ends_with_an_answer_that_calls_nothing_until_the_agent_is_set_to_work(
     transcript: Transcript, then: str
 ) -> None:
-    transcripts, stamp = ClaudeTranscripts(Pauses()), "2025-11-29T04:32:10.500Z"
+    transcripts, stamp = RecordFiles(RECORD, Pauses()), "2025-11-29T04:32:10.500Z"
     transcript.prompt("ask")
     for kind, reason in (("text", "tool_use"), ("tool_use", "tool_use"), ("text", None)):
         block = {"type": kind, "text": "x", "id": "call-1", "name": "Bash"}
         message = {"id": "m", "content": [block], "stop_reason": reason}
         transcript.record("assistant", message=message, timestamp=stamp)
-        assert transcripts.ended(str(transcript.path)) == 0.0
+        assert transcripts.ended(stop(transcript.path).key, str(transcript.path)) == 0.0
     transcript.record("assistant", message={"id": "m", "stop_reason": "end_turn"}, timestamp=stamp)
     transcript.context("the answer of a hook")
-    assert transcripts.ended(str(transcript.path)) == ENDED
+    assert transcripts.ended(stop(transcript.path).key, str(transcript.path)) == ENDED
     transcript.record("user", message=GOES_ON[then], isSidechain=then == "a subagent")
     still = then in ("a local command", "a subagent")
-    assert transcripts.ended(str(transcript.path)) == (ENDED if still else 0.0)
+    assert transcripts.ended(stop(transcript.path).key, str(transcript.path)) == (ENDED if still else 0.0)
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*-2*.jsonl")), ids=lambda path: path.stem)
 def test_recorded_sessions_show_that_their_last_turn_ended(path: Path) -> None:
     interrupted = path.stem.startswith("native-goal")
-    assert (ClaudeTranscripts(Pauses()).ended(str(path)) > 0) is not interrupted
+    assert (RecordFiles(RECORD, Pauses()).ended(stop(path).key, str(path)) > 0) is not interrupted

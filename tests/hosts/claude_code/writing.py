@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.claude_code.record import RECORD
+from sidecar.hosts.record_files import RecordFiles
 from sidecar.kernel.events import AgentStopped
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
@@ -112,4 +113,4 @@ def stop(path: Path | str, last_message: str = "", **fields: Any) -> AgentStoppe
 
 
 async def read(path: Path | str, last_message: str = "", counted_to: int = 0) -> Turn:
-    return await ClaudeTranscripts(Pauses()).read(stop(path, last_message), counted_to)
+    return await RecordFiles(RECORD, Pauses()).read(stop(path, last_message), counted_to)

@@ -12,8 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecar.evidence.ledger import gather_evidence
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
-from sidecar.hosts.opencode.link import OpenCodeHistory
 from sidecar.hosts.ports import HostTranscripts
 from sidecar.hosts.unrecorded import (
     CACHED_TREES,
@@ -55,11 +53,7 @@ def stop(number: int = 1, message: str = "I did it.", **fields: Any) -> AgentSto
 def fakes() -> Fakes:
     """A supervisor that reads markers, and has everything else in memory."""
     fakes = Fakes()
-    turns = HostTranscripts(
-        ClaudeTranscripts(fakes.clock.pause),
-        OpenCodeHistory(fakes.clock.now),
-        MarkerTurns(fakes.workspace, fakes.store),
-    )
+    turns = HostTranscripts({HOST: MarkerTurns(fakes.workspace, fakes.store)})
     fakes.supervisor = Supervisor(dataclasses.replace(fakes.services, transcripts=turns))
     return fakes
 

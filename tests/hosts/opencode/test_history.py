@@ -7,15 +7,19 @@ from typing import Final
 import pytest
 
 from hosts.opencode.writing import RECORDED, Fields, answer, bash, text, user
-from sidecar.hosts.opencode import link as history
-from sidecar.hosts.opencode.link import OpenCodeHistory
-from sidecar.kernel.events import AgentStopped
+from sidecar.hosts.opencode import record as history
+from sidecar.hosts.opencode.record import OpenCodeHistory
+from sidecar.kernel.events import AgentStopped, CommandTyped
+from sidecar.kernel.orders import Order
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import Turn
 from sidecar.platform.rpc import PEER_ERROR_LIMIT
 from support.fake_opencode import FOLDER, SESSION, FakeOpenCode
 
 STOP: Final = AgentStopped(key=SessionKey("opencode", SESSION), project=FOLDER, transcript="")
+TYPED: Final = CommandTyped(
+    key=STOP.key, project=FOLDER, order=Order(name="goal", word="status"), prompt_id=""
+)
 CALL: Final = "session.messages"
 
 
@@ -145,4 +149,4 @@ class TestRefusals:
 
 
 def test_a_position_is_in_milliseconds() -> None:
-    assert OpenCodeHistory(lambda: 1795295924.0667).position() == 1795295924066
+    assert OpenCodeHistory(lambda: 1795295924.0667).position(TYPED) == 1795295924066

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hosts.opencode.writing import RECORDED, answer, bash, read, text, tool, user
 from sidecar.hosts import shared
 from sidecar.hosts.opencode import messages, wire
+from sidecar.hosts.shared import CALLS_LIMIT, MESSAGE_LIMIT, PROMPT_LIMIT, PROMPTS_LIMIT
 from support.table import over_table
 
 
@@ -58,9 +59,9 @@ def test_everything_is_bounded() -> None:
         answer("b", text("m" * 50_000)),
     )
 
-    assert len(turn.calls) == messages.CALLS_LIMIT == turn.calls_since_arrival
-    assert len(turn.prompts[0]) == messages.PROMPT_LIMIT
-    assert len(turn.last_message) == messages.MESSAGE_LIMIT
+    assert len(turn.calls) == CALLS_LIMIT == turn.calls_since_arrival
+    assert len(turn.prompts[0]) == PROMPT_LIMIT
+    assert len(turn.last_message) == MESSAGE_LIMIT
     assert max(len(call.command) for call in turn.calls) == shared.COMMAND_LIMIT
     assert (len(turn.todos), len(turn.todos[0].text)) == (shared.TODO_LIMIT, shared.TODO_TEXT_LIMIT)
 
@@ -72,7 +73,7 @@ def test_of_many_prompts_the_first_and_the_newest_are_kept() -> None:
         listed += [user(f"u{number}", text(str(number)), at=number * 100 + 5)]
     prompts = read(*listed, answer("end", text("Done."), at=9000)).prompts
 
-    assert len(prompts) == messages.PROMPTS_LIMIT
+    assert len(prompts) == PROMPTS_LIMIT
     assert (prompts[0], prompts[1], prompts[-1]) == ("0", "21", "39")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from servers.tools.desk import Desk
 from sidecar.hosts.claude_code import tools as claude_code
-from sidecar.hosts.claude_code.transcript_lines import ContentBlock
+from sidecar.hosts.claude_code.record_lines import ContentBlock
 from sidecar.hosts.opencode import tools as opencode
 from sidecar.hosts.opencode.wire import MessagePart
 from sidecar.hosts.shared import is_harmless_tool

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecar.hosts.shared import MESSAGE_LIMIT
 from sidecar.hosts.unrecorded import (
-    MESSAGE_LIMIT,
     MarkerTurns,
     RunBegunEvent,
     RunCodec,

@@ -1,4 +1,4 @@
-"""Decodes lines of a transcript, as far as we use them, and reads them from a growing file.
+"""Decodes lines of Claude Code's transcript, as far as we use them.
 
 Rules of this file:
 
@@ -9,21 +9,13 @@ Rules of this file:
 
 from __future__ import annotations
 
-import os
 import re
-import stat
-from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
 from sidecar.hosts.shared import decode_each, try_decode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
 
 NOTHING: Final = msgspec.Raw(b"null")
 ARTEFACT_PREFIXES: Final = (
@@ -169,14 +161,6 @@ def human_prompt_text(line: TranscriptLine, found: list[ContentBlock]) -> str | 
     return _typed_command(text)
 
 
-def opens_turn(raw: bytes) -> bool:
-    """Return whether this line is a person's prompt."""
-    line = read_transcript_line(raw) if b'"user"' in raw else None
-    if line is None or line.type != "user" or line.is_sidechain or line.message is None:
-        return False
-    return human_prompt_text(line, read_content_blocks(line.message.content)) is not None
-
-
 def _typed_command(text: str) -> str:
     """Return a slash command as it was typed, any other text unchanged."""
     command = COMMAND.search(text) if text.startswith(("<command-message>", LOCAL_COMMAND_PREFIX)) else None
@@ -184,93 +168,3 @@ def _typed_command(text: str) -> str:
         return text
     arguments = ARGUMENTS.search(text)
     return f"{command[1]} {arguments[1] if arguments else ''}".strip()
-
-
-# --- Reading a file to which another process appends lines --------------------------------------------------
-# Reads at offsets, and only from regular files.
-
-
-CHUNK: Final = 1024 * 1024
-"""Bytes of one read."""
-LINE_LIMIT: Final = 8 * 1024 * 1024
-"""Bytes of the longest line that is decoded; a longer one is skipped."""
-FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-
-
-class TranscriptFile(msgspec.Struct, frozen=True):
-    """An open file with the size and identity it had when it was opened."""
-
-    fd: int
-    size: int
-    identity: tuple[int, int]
-
-    def read(self, start: int, end: int) -> bytes:
-        """Read the bytes from `start` up to `end`; fewer where the file has become shorter."""
-        return b"".join(self.chunks(start, end))
-
-    def chunks(self, start: int, end: int) -> Iterator[bytes]:
-        """Read the same bytes piece by piece."""
-        while start < end and (part := os.pread(self.fd, min(end - start, CHUNK), start)):
-            yield part
-            start += len(part)
-
-
-class RawLine(msgspec.Struct, frozen=True):
-    """A complete line: its start, the start of the next one, and its bytes without the line feed."""
-
-    start: int
-    end: int
-    data: bytes
-
-
-@contextmanager
-def open_transcript(path: str) -> Iterator[TranscriptFile | None]:
-    """Open `path`; None if it is not absolute, missing, not readable or not a regular file."""
-    try:
-        fd = os.open(path, FLAGS) if path.startswith("/") else -1
-    except (OSError, ValueError):
-        fd = -1
-    try:
-        yield _file_from_descriptor(fd)
-    finally:
-        if fd >= 0:
-            os.close(fd)
-
-
-def regular_file_size(path: str) -> int:
-    """Return the present size of a regular file in bytes, 0 for anything else."""
-    try:
-        status = Path(path).stat()
-    except (OSError, ValueError):
-        return 0
-    return status.st_size if stat.S_ISREG(status.st_mode) else 0
-
-
-def split_complete_lines(chunks: Iterable[bytes], start: int) -> Iterator[RawLine]:
-    """Split into complete lines; what follows the last line feed is ignored.
-
-    `start` is the offset at which the first line begins.
-    """
-    parts: list[bytes] = []
-    end = start
-    for chunk in chunks:
-        begin = 0
-        while (feed := chunk.find(b"\n", begin)) >= 0:
-            end += feed + 1 - begin
-            parts.append(chunk[begin:feed])
-            yield RawLine(start, end, b"".join(parts) if end - start <= LINE_LIMIT else b"")
-            parts, start, begin = [], end, feed + 1
-        end += len(chunk) - begin
-        if end - start <= LINE_LIMIT:
-            parts.append(chunk[begin:])
-        else:
-            parts.clear()
-
-
-def _file_from_descriptor(fd: int) -> TranscriptFile | None:
-    if fd < 0:
-        return None
-    status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
-        return None
-    return TranscriptFile(fd, status.st_size, (status.st_dev, status.st_ino))

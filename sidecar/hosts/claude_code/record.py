@@ -16,11 +16,14 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict, deque
-from typing import Final
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from sidecar.hosts.claude_code import transcript_lines
+from sidecar.hosts.claude_code import record_lines
+from sidecar.hosts.claude_code.codec import HOST
 from sidecar.hosts.claude_code.tools import (
     TODO_TOOLS,
     PromptQueue,
@@ -29,17 +32,25 @@ from sidecar.hosts.claude_code.tools import (
     parse_finish_notice,
     read_tool_call,
 )
-from sidecar.hosts.shared import try_decode
-from sidecar.kernel.text import strip_control_codes, truncate_middle
+from sidecar.hosts.ports import RecordedSession
+from sidecar.hosts.record_files import RecordFormat
+from sidecar.hosts.shared import (
+    ARRIVED_LIMIT,
+    CALLS_LIMIT,
+    CONTINUATION,
+    PROMPTS_LIMIT,
+    clip_message,
+    clip_prompt,
+    try_decode,
+)
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import CallOutcome, ToolCall, Turn
 from sidecar.platform.ports import remember_newest
 
-PROMPT_LIMIT: Final = 4000
-"""Characters of one prompt, and of the condition of the host's own goal."""
-PROMPTS_LIMIT: Final = 20
-CALLS_LIMIT: Final = 400
-MESSAGE_LIMIT: Final = 20_000
-ARRIVED_LIMIT: Final = 100
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 REQUESTS_LIMIT: Final = 5000
 """Requests to the model whose tokens are remembered one by one: the newest."""
 UNFINISHED_LIMIT: Final = 256
@@ -48,7 +59,6 @@ BRANCH_LIMIT: Final = 1000
 """Prompts of the conversation, and prompts left by a rewind, that are remembered: the newest."""
 DESCENT_LIMIT: Final = 2000
 """Remembered records that may still be named as a parent."""
-CONTINUATION: Final = re.compile(r"\[supervisor ([0-9a-f]{6})\]")
 FEEDBACK: Final = "Stop hook feedback:"
 
 
@@ -94,23 +104,26 @@ class TranscriptState:
 
     def feed(self, at: int, raw: bytes) -> None:
         """Process the line that begins at byte `at`."""
-        line = transcript_lines.read_transcript_line(raw)
+        line = record_lines.read_transcript_line(raw)
         if line is None:
             return
         match line.type:
             case "user" if line.message is not None and not line.is_sidechain:
-                self._user(at, line, transcript_lines.read_content_blocks(line.message.content))
+                self._user(at, line, record_lines.read_content_blocks(line.message.content))
             case "assistant" if line.message is not None:
                 self._assistant(at, line, line.message)
             case "attachment" if not line.is_sidechain:
                 self._descend(line)
-                self._attachment(at, try_decode(line.attachment, transcript_lines.Attachment))
+                self._attachment(at, try_decode(line.attachment, record_lines.Attachment))
             case "queue-operation":
-                self.queue.operate(
-                    line.operation, next(iter(transcript_lines.read_texts(line.content)), None)
-                )
+                self.queue.operate(line.operation, next(iter(record_lines.read_texts(line.content)), None))
             case "system" if not line.is_sidechain:
                 self._descend(line)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a person's prompt is queued."""
+        return self.queue.waiting
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -133,7 +146,7 @@ class TranscriptState:
             prompts=tuple(self._prompts),
             prompt_id=self._prompt_id,
             calls=self.calls,
-            last_message=truncate_middle(strip_control_codes(self.last_text), MESSAGE_LIMIT),
+            last_message=clip_message(self.last_text),
             last_message_id=self.last_id,
             arrived=tuple(name for _, name in arrived),
             calls_since_arrival=sum(1 for each in noted if each.at > since),
@@ -147,25 +160,25 @@ class TranscriptState:
         )
 
     def _user(
-        self, at: int, line: transcript_lines.TranscriptLine, found: list[transcript_lines.ContentBlock]
+        self, at: int, line: record_lines.TranscriptLine, found: list[record_lines.ContentBlock]
     ) -> None:
-        asked = transcript_lines.human_prompt_text(line, found)
+        asked = record_lines.human_prompt_text(line, found)
         if asked is not None:
             self.queue.prompted(asked, line.prompt_source)
             prompt_id = line.prompt_id or line.uuid
             self._note_branch(prompt_id, line.parent_uuid or "")
-            self._open(at, prompt_id, [_bounded_prompt(asked)])
+            self._open(at, prompt_id, [clip_prompt(asked)])
             self._descent[line.uuid] = None
             return
         self._leaf_alive = self._descend(line)
-        text = transcript_lines.join_block_text(found)
-        if not text.startswith(transcript_lines.LOCAL_PREFIXES):
+        text = record_lines.join_block_text(found)
+        if not text.startswith(record_lines.LOCAL_PREFIXES):
             self.ended_at = 0.0
         if line.origin is not None and line.origin.kind == "task-notification":
             self._finished(text)
         elif line.is_meta:
             self._delivered(at, text if text.startswith(FEEDBACK) else "")
-        elif text.startswith(transcript_lines.INTERRUPTED):
+        elif text.startswith(record_lines.INTERRUPTED):
             self._interrupted = True
         self._results(line, [block for block in found if block.type == "tool_result"])
 
@@ -178,10 +191,8 @@ class TranscriptState:
             self._rewound.extend(name for name, _ in reversed(left))
         self._branch.append((prompt_id, parent))
 
-    def _results(
-        self, line: transcript_lines.TranscriptLine, results: list[transcript_lines.ContentBlock]
-    ) -> None:
-        structured = line.tool_use_result if len(results) == 1 else transcript_lines.NOTHING
+    def _results(self, line: record_lines.TranscriptLine, results: list[record_lines.ContentBlock]) -> None:
+        structured = line.tool_use_result if len(results) == 1 else record_lines.NOTHING
         for result in results:
             noted = self._calls.get(result.tool_use_id)
             if noted is None:
@@ -192,14 +203,14 @@ class TranscriptState:
                 self._todos.succeeded(call.tool, noted.given, structured, call.output)
 
     def _assistant(
-        self, at: int, line: transcript_lines.TranscriptLine, message: transcript_lines.TranscriptMessage
+        self, at: int, line: record_lines.TranscriptLine, message: record_lines.TranscriptMessage
     ) -> None:
         self._count(at, message)
         if line.is_sidechain:
             return
         self._leaf_alive = self._descend(line)
         self._interrupted = False
-        found = transcript_lines.read_content_blocks(message.content)
+        found = record_lines.read_content_blocks(message.content)
         ended = line.timestamp if message.stop_reason == "end_turn" else None
         self.ended_at = ended.timestamp() if ended else 0.0
         for block in found:
@@ -209,13 +220,13 @@ class TranscriptState:
         if text:
             self.last_text, self.last_id, self.last_at = text, message.id or line.uuid, at
 
-    def _call(self, at: int, block: transcript_lines.ContentBlock) -> None:
+    def _call(self, at: int, block: record_lines.ContentBlock) -> None:
         call = read_tool_call(block)
-        given = msgspec.Raw(bytes(block.input)) if call.tool in TODO_TOOLS else transcript_lines.NOTHING
+        given = msgspec.Raw(bytes(block.input)) if call.tool in TODO_TOOLS else record_lines.NOTHING
         noted = RecordedCall(call, at, self._leaf_alive, given)
         remember_newest(self._calls, block.id, noted, CALLS_LIMIT)
 
-    def _count(self, at: int, message: transcript_lines.TranscriptMessage) -> None:
+    def _count(self, at: int, message: record_lines.TranscriptMessage) -> None:
         total = message.usage.total if message.usage is not None else 0
         known = self._unfinished.pop(message.id, 0) if message.id else 0
         if total > known:
@@ -223,23 +234,23 @@ class TranscriptState:
         if message.id:
             remember_newest(self._unfinished, message.id, max(total, known), UNFINISHED_LIMIT)
 
-    def _attachment(self, at: int, attachment: transcript_lines.Attachment | None) -> None:
+    def _attachment(self, at: int, attachment: record_lines.Attachment | None) -> None:
         if attachment is None:
             return
         match attachment.type:
             case "hook_additional_context" if attachment.hook_event == "Stop":
-                for text in transcript_lines.read_texts(attachment.content):
+                for text in record_lines.read_texts(attachment.content):
                     self._delivered(at, text)
             case "goal_status":
                 active = not attachment.met and not attachment.failed
-                self.native_goal = _bounded_prompt(attachment.condition) if active else ""
+                self.native_goal = clip_prompt(attachment.condition) if active else ""
             case "queued_command":
                 self._absorbed(attachment)
             case _:
                 pass
 
-    def _absorbed(self, attachment: transcript_lines.Attachment) -> None:
-        text = transcript_lines.join_block_text(transcript_lines.read_content_blocks(attachment.prompt))
+    def _absorbed(self, attachment: record_lines.Attachment) -> None:
+        text = record_lines.join_block_text(record_lines.read_content_blocks(attachment.prompt))
         self.queue.absorb(text)
         person = attachment.origin is None or attachment.origin.kind == "human"
         if attachment.command_mode == "task-notification":
@@ -247,9 +258,9 @@ class TranscriptState:
         elif (
             person
             and attachment.command_mode == "prompt"
-            and not text.startswith(transcript_lines.ARTEFACT_PREFIXES)
+            and not text.startswith(record_lines.ARTEFACT_PREFIXES)
         ):
-            self._prompts.append(_bounded_prompt(text))
+            self._prompts.append(clip_prompt(text))
             if len(self._prompts) > PROMPTS_LIMIT:
                 del self._prompts[1]
 
@@ -266,7 +277,7 @@ class TranscriptState:
         if found is not None:
             self._arrived.append((at, found[1]))
 
-    def _descend(self, line: transcript_lines.TranscriptLine) -> bool:
+    def _descend(self, line: record_lines.TranscriptLine) -> bool:
         """Return whether this record descends from the prompt; without a prompt, all do."""
         alive = not self._prompts or not line.parent_uuid or line.parent_uuid in self._descent
         if alive and line.uuid:
@@ -274,5 +285,59 @@ class TranscriptState:
         return alive
 
 
-def _bounded_prompt(text: str) -> str:
-    return truncate_middle(strip_control_codes(text), PROMPT_LIMIT)
+def opens_turn(raw: bytes) -> bool:
+    """Return whether this line is a person's prompt."""
+    line = record_lines.read_transcript_line(raw) if b'"user"' in raw else None
+    if line is None or line.type != "user" or line.is_sidechain or line.message is None:
+        return False
+    return (
+        record_lines.human_prompt_text(line, record_lines.read_content_blocks(line.message.content))
+        is not None
+    )
+
+
+RECORD: Final = RecordFormat(TranscriptState, opens_turn, (b'"queue', b'"typed"'))
+
+
+# --- A session that the host recorded, for people who have not put Supervisor into it -----------------------
+# The host writes `<configuration>/projects/<folder>/<session>.jsonl`, where every character of the folder's
+# path but letters and digits is a dash.
+
+
+HEAD_BYTES: Final = 256 * 1024
+"""Bytes of a transcript in which its first time stands."""
+
+
+class _Line(msgspec.Struct, frozen=True):
+    timestamp: datetime | None = None
+    cwd: str = ""
+
+
+def newest_session(project: str, environment: Mapping[str, str], session: str = "") -> RecordedSession | None:
+    """Return Claude Code's newest session of a folder (its real path), or the one whose id begins so."""
+    home = environment.get("CLAUDE_CONFIG_DIR") or str(Path.home() / ".claude")
+    folder = Path(home, "projects", re.sub(r"[^A-Za-z0-9]", "-", project))
+    files = [path for path in folder.glob("*.jsonl") if path.stem.startswith(session) and path.is_file()]
+    newest = max(files, key=lambda path: path.stat().st_mtime, default=None)
+    return read_recorded(newest, project) if newest else None
+
+
+def read_recorded(path: Path, project: str = "") -> RecordedSession:
+    """Return the session of a transcript; its folder is the first one that it names. Raises BadInputError."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES).splitlines()
+    began, folder = 0.0, ""
+    for raw in head:
+        line = try_decode(raw, _Line)
+        if line is not None:
+            began = began or (line.timestamp.timestamp() if line.timestamp else 0.0)
+            folder = folder or line.cwd
+    if not began:
+        raise BadInputError(f"{path}: no transcript of Claude Code, as no line of it has a time")
+    return RecordedSession(
+        key=SessionKey(HOST, path.stem),
+        project=project or folder,
+        began=began,
+        changed=path.stat().st_mtime,
+        transcript=str(path),
+    )

@@ -14,19 +14,25 @@ What this file knows of the host, each point seen in 2.1.197 and 2.1.330:
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Struct
 
 from sidecar import __version__
-from sidecar.hosts.shared import PLUGIN_IDS, SETTINGS_LIMIT, STEERING_SETTINGS
-from sidecar.platform import processes
+from sidecar.hosts.host_program import HostProgram
+from sidecar.hosts.steering import (
+    PLUGIN_IDS,
+    SETTINGS_LIMIT,
+    JsonSettings,
+    decode_settings,
+    encode_settings,
+    put_or_drop,
+)
 from sidecar.platform.files import OWNER_FILE, UnusableFileError, read_whole, write_whole
 from sidecar.platform.installation import HostError, altered_plugin_files, plugin_root
 
@@ -34,9 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from sidecar.platform.paths import Paths
-
-
-Settings = dict[str, msgspec.Raw]
 
 
 def user_settings_file(environment: Mapping[str, str]) -> Path:
@@ -78,24 +81,6 @@ def read_settings(path: Path) -> bytes:
     return b""
 
 
-def decode_settings(text: bytes) -> Settings:
-    """Return the settings by name. Raises msgspec.DecodeError."""
-    return msgspec.json.decode(text.strip() or b"{}", type=Settings)
-
-
-def encode_settings(settings: Settings, before: bytes) -> bytes:
-    """Return the settings as text that ends as it did `before`."""
-    return msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n" * before.endswith(b"\n")
-
-
-def put_or_drop(table: Settings, name: str, value: object) -> None:
-    """Set the entry; an empty one goes."""
-    if value:
-        table[name] = msgspec.Raw(msgspec.json.encode(value))
-    else:
-        table.pop(name, None)
-
-
 def change_settings(path: Path, change: Callable[[bytes], bytes], moves: Iterable[str]) -> None:
     """Change the settings. Raises HostError with `moves`, what to do by hand, if that fails."""
     try:
@@ -109,17 +94,6 @@ def change_settings(path: Path, change: Callable[[bytes], bytes], moves: Iterabl
         path.chmod(mode)
     except (OSError, UnusableFileError, msgspec.DecodeError) as error:
         raise HostError(f"{path} was left as it is: {error}", *moves) from None
-
-
-def restore_steering_settings(text: str, part: str) -> str:
-    """Return settings with this part as it was, and the rest as it is. Raises msgspec.DecodeError.
-
-    Which plugins are on stays, too: it may be the user who installs us or takes us out meanwhile.
-    """
-    settings, kept = decode_settings(text.encode()), msgspec.json.decode(part or "{}", type=dict)
-    for name in STEERING_SETTINGS:
-        put_or_drop(settings, name, kept.get(name))
-    return encode_settings(settings, text.encode()).decode()
 
 
 def deny_rules(folders: Paths, runtime: Path | None) -> tuple[str, ...]:
@@ -162,7 +136,7 @@ def edit_deny_rules(text: bytes, old: Collection[str], new: Sequence[str]) -> by
     return encode_settings(settings, text)
 
 
-def _listed_rules(text: bytes) -> tuple[Settings, Settings, list[str]]:
+def _listed_rules(text: bytes) -> tuple[JsonSettings, JsonSettings, list[str]]:
     """Return the settings, the permissions in them, and the deny rules in these."""
     settings = decode_settings(text)
     permissions = decode_settings(bytes(settings.get("permissions", b"")))
@@ -227,12 +201,6 @@ def _without_ours(command: str) -> str:
 
 MARKETPLACE: Final = "supervisor"
 PLUGIN_ID, RUBRIC_PLUGIN_ID = PLUGIN_IDS
-HOST_LIMIT_S: Final = 120.0
-"""Longest wait for one command of the host, in seconds; all it needs is on this machine."""
-OUTPUT_LIMIT: Final = 1 << 20
-"""Bytes of the host's list of plugins that are read."""
-
-T = TypeVar("T")
 
 
 class InstalledPlugin(Struct, frozen=True, rename="camel"):
@@ -252,47 +220,18 @@ class ClaudePlugins:
 
     def __init__(self, environment: Mapping[str, str], project: str) -> None:
         """Look `claude` up on PATH, outside of `project`."""
-        self._environment = environment
-        self._project = project
-        self._claude = processes.find_program("claude", environment, project)
+        self.program = HostProgram("Claude Code", "claude", environment, project)
 
     def installed(self) -> tuple[InstalledPlugin, ...]:
         """Return the installations of our plugins, those of the second one last. Raises HostError."""
-        listed = self._listed(tuple[InstalledPlugin, ...], "list")
+        listed = self.program.listed(tuple[InstalledPlugin, ...], "plugin", "list", "--json")
         return tuple(one for plugin in (PLUGIN_ID, RUBRIC_PLUGIN_ID) for one in listed if one.id == plugin)
 
     def known(self) -> bool:
         """Return whether the host knows our marketplace. Raises HostError."""
-        known = self._listed(tuple[_Marketplace, ...], "marketplace", "list")
+        known = self.program.listed(tuple[_Marketplace, ...], "plugin", "marketplace", "list", "--json")
         return any(one.name == MARKETPLACE for one in known)
 
     def run(self, *arguments: str) -> str:
         """Run one command of the host; return the last line it printed. Raises HostError."""
-        return self._run(arguments).strip().rpartition("\n")[2]
-
-    def _listed(self, kind: type[T], *arguments: str) -> T:
-        try:
-            return msgspec.json.decode(self._run(("plugin", *arguments, "--json")), type=kind)
-        except msgspec.DecodeError as error:
-            raise HostError(f"claude plugin {' '.join(arguments)} said what is no list: {error}") from error
-
-    def _run(self, arguments: tuple[str, ...]) -> str:
-        if not self._claude:
-            raise HostError("Claude Code is not on PATH", "add its folder to PATH")
-        ended = asyncio.run(
-            processes.run_process(
-                (self._claude, *arguments),
-                cwd=self._project,
-                environment=self._environment,
-                seconds=HOST_LIMIT_S,
-                keep=OUTPUT_LIMIT,
-                separate=True,
-            )
-        )
-        if ended.exit_code == 0:
-            return ended.output.decode("utf-8", "replace")
-        said = (ended.errors or ended.output).decode("utf-8", "replace").strip()
-        raise HostError(
-            f"claude {' '.join(arguments)} failed: {ended.reason or said or ended.exit_code}",
-            f"try it yourself: {shlex.join((self._claude, *arguments))}",
-        )
+        return self.program.run(*arguments).decode("utf-8", "replace").strip().rpartition("\n")[2]
