@@ -29,7 +29,8 @@ from contracts.hosts.adapter import (
     take,
 )
 from hosts.claude_code.writing import Transcript
-from sidecar.hosts.claude_code.transcript import ClaudeTranscripts
+from sidecar.hosts.claude_code.record import RECORD
+from sidecar.hosts.record_files import RecordFiles
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -113,4 +114,4 @@ class ClaudeCode(HostAdapter):
         )
 
     def reader(self, pause: Callable[[float], Awaitable[object]]) -> Reader:
-        return ClaudeTranscripts(pause)
+        return RecordFiles(RECORD, pause)

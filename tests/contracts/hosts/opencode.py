@@ -33,7 +33,7 @@ from contracts.hosts.adapter import (
     take,
 )
 from hosts.opencode.writing import answer, bash, text, tool, user
-from sidecar.hosts.opencode.link import OpenCodeHistory
+from sidecar.hosts.opencode.record import OpenCodeHistory
 from support.fake_opencode import FakeOpenCode
 
 if TYPE_CHECKING:
