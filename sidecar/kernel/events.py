@@ -91,7 +91,8 @@ class AgentStopped(HostEvent, frozen=True, kw_only=True):
     """The agent ended its turn and waits.
 
     `continued`: the host says that this stop follows a continuation. `headless`: the host exits after this
-    stop and kills background work. `read_only`: plan mode. `transcript` is the path that the host names,
+    stop and kills background work. `read_only`: plan mode. `capped`: the host lets the agent rest after some
+    continuations in a row, also if tools were called. `transcript` is the path that the host names,
     which may not exist; for a stop delivered as a marker file it is the record itself.
     """
 

@@ -116,7 +116,10 @@ STALL_LIMIT = 3
 """Continuations in a row without progress after which the user is asked (law 7)."""
 
 IDLE_STREAK_LIMIT = 7
-"""Continuations in a row without a tool call; Claude Code overrides the 9th and ends the turn."""
+"""Continuations in a row without a tool call; Claude Code overrides the 9th and ends the turn.
+
+Of a host that is `capped` (see AgentStopped) all in a row count: Copilot CLI overrides the 9th of these.
+"""
 
 
 def continuation_budget(session: Session, settings: Settings) -> int:

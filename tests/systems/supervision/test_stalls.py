@@ -17,6 +17,7 @@ from support.cases import (
     judged,
     ran,
     session,
+    stopped,
     todos,
     turn,
     with_goal,
@@ -139,3 +140,14 @@ def test_seven_continuations_in_a_row_without_a_tool_call_stall_the_goal_before_
     count, played = rounds_without_a_tool_call(session(goal=goal(), retry=100), "goal")
     assert (count, played.goal.status) == (7, GoalStatus.STALLED)
     assert "7 continuations tried, no tool call in the last 7" in played.rest.detail
+
+
+def test_a_host_that_caps_all_continuations_in_a_row_stalls_the_goal_before_its_cap() -> None:
+    before, stop = session(goal=goal(), retry=100), stopped(capped=True)
+    for count in range(8):
+        seen = seen_after(before, count, calls_since_arrival=3, todos=todos(f"todo {count}"))
+        world = World(turn=seen, tree=f"tree-{count}", judge=judged(incomplete(f"part {count}")))
+        played = play(before, world, stop=stop)
+        before = played.session
+    assert (played.goal.status, played.goal.spent.continuations) == (GoalStatus.STALLED, 7)
+    assert "7 continuations tried, the host takes no more in a row" in played.rest.detail

@@ -36,11 +36,14 @@ from sidecar.kernel.turn import Turn
 from sidecar.systems.supervision.policy.sessions import GO_ON, RUN_ON, answer_way, way_on
 
 
-def settle_continuation(session: Session, turn: Turn, *, continued: bool) -> tuple[Session, bool]:
+def settle_continuation(
+    session: Session, turn: Turn, *, continued: bool, capped: bool = False
+) -> tuple[Session, bool]:
     """Charge the pending continuation if it arrived, else give it back. Returns whether it arrived.
 
     Where the transcript does not show the arrival, the host's own word (`continued`) counts, so that a change
     of the transcript's format does not make a budget endless; but not at a stop that was judged before.
+    `capped`: see AgentStopped.
     """
     pending, goal = session.pending, session.goal
     if pending is None:
@@ -50,7 +53,7 @@ def settle_continuation(session: Session, turn: Turn, *, continued: bool) -> tup
     if pending.id not in turn.arrived and (repeated or not continued):
         # The agent never saw what it asked for.
         return replace(session, goal=goal and replace(goal, asked_to_run=(), asked_about=())), False
-    streak = 0 if turn.calls_since_arrival else session.streak + 1
+    streak = 0 if turn.calls_since_arrival and not capped else session.streak + 1
     session = replace(session, streak=streak)
     if not pending.for_goal:
         return replace(session, unasked=session.unasked + 1), True
@@ -103,7 +106,7 @@ def _rest_if_exhausted(
 ) -> tuple[Inquiry, Ruling] | None:
     session = inquiry.session
     if goal is None:
-        if session.unasked >= goalless_budget(session) or _stall_reason(session):
+        if session.unasked >= goalless_budget(session) or _stall_reason(inquiry):
             tried = f"{session.unasked}/{goalless_budget(session)}"
             note = f"Supervisor: sent back {tried}, and rests. Still missing: {missing_work.missing[0]}"
             reason = missing_work.reason
@@ -111,17 +114,21 @@ def _rest_if_exhausted(
         return None
     if spent := reached_goal_limit(goal, session, inquiry.settings):
         return end_goal(inquiry, GoalStatus.EXHAUSTED, f"{spent} spent", missing=missing_work.reason)
-    if how := _stall_reason(session):
+    if how := _stall_reason(inquiry):
         tried = f"{counted(goal.spent.continuations, 'continuation')} tried, {how}"
         return end_goal(inquiry, GoalStatus.STALLED, tried, missing=missing_work.reason)
     return None
 
 
-def _stall_reason(session: Session) -> str:
+def _stall_reason(inquiry: Inquiry) -> str:
     """Describe how the last continuations led nowhere; "" while one more may help (law 7)."""
+    session = inquiry.session
     if session.stalls >= STALL_LIMIT:
         return f"nothing moved in the last {session.stalls}"
-    return f"no tool call in the last {session.streak}" if session.streak >= IDLE_STREAK_LIMIT else ""
+    if session.streak < IDLE_STREAK_LIMIT:
+        return ""
+    capped = "the host takes no more in a row"
+    return capped if inquiry.stop.capped else f"no tool call in the last {session.streak}"
 
 
 def _issue_continuation(

@@ -117,7 +117,9 @@ def _handle_turn_read(inquiry: Inquiry, fact: TurnRead, at: float) -> StopStep:
     turn = fact.turn
     if turn.unfinished and not turn.readable:  # nobody knows whether it is a stop at all
         return rest_unjudged(replace(inquiry, turn=turn), turn.unfinished)
-    session, arrived = settle_continuation(inquiry.session, turn, continued=inquiry.stop.continued)
+    session, arrived = settle_continuation(
+        inquiry.session, turn, continued=inquiry.stop.continued, capped=inquiry.stop.capped
+    )
     session = _add_turn_spending(session, fact, at)
     lost = inquiry.session.pending is not None and not arrived
     inquiry = replace(inquiry, session=session, turn=turn, arrived=arrived, lost=lost)
