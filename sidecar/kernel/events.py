@@ -57,10 +57,12 @@ class PromptSubmitted(HostEvent, frozen=True, kw_only=True):
     """A prompt was submitted. `human` is false for the host's own notices about background work.
 
     `read_only`: whether the agent may change nothing in this turn, None where the host does not say.
+    `continuation` is the id of our own continuation, where the host sends that as a prompt.
     """
 
     prompt_id: str
     human: bool
+    continuation: str = ""
     transcript: str = ""
     read_only: bool | None = None
 
@@ -103,6 +105,7 @@ class AgentStopped(HostEvent, frozen=True, kw_only=True):
     continued: bool = False
     headless: bool = False
     read_only: bool = False
+    capped: bool = False
 
 
 class TurnFailed(HostEvent, frozen=True, kw_only=True):

@@ -70,6 +70,9 @@ MAX_COMMANDS_REMEMBERED = 1000
 NOT_TYPED_REPLY = orders.refusal("only what you type yourself can change a goal or a budget.")
 """The answer to a command in a prompt that the host did not get from a person (law 9)."""
 
+STALE_CONTINUATION = "not sent to the agent, as what was typed after its stop came first."
+"""The answer to a continuation that the host sends as a prompt, and too late."""
+
 SWITCHED_ON = "Supervisor: on. To hold the agent to a goal, type: /supervisor:goal all tests pass"
 SHADOW_MODE = "Supervisor: shadow mode: nothing is sent back, only recorded. Type: supervisor config edit"
 SETTINGS_WRONG = "Supervisor: settings have errors, defaults hold there: {}. Type: supervisor config edit"
@@ -277,6 +280,8 @@ class Supervisor:
         soon = asyncio.get_running_loop().call_soon
         if not event.human:
             self._remember(event.key, event.prompt_id, NOT_TYPED_REPLY)
+            if event.continuation and self._is_stale(event):
+                return CommandReply(headline=STALE_CONTINUATION)
             self.steering.set_to_work(event, human=False)
             soon(self._changed, event, lambda session: sessions.mark_agent_active(session, at, awake))
             return NoReply()
@@ -287,6 +292,12 @@ class Supervisor:
         self.steering.set_to_work(event)
         soon(self._changed, event, lambda session: self._spoken(session, at, awake))
         return NoReply()
+
+    def _is_stale(self, event: PromptSubmitted) -> bool:
+        """Whether another stop was judged, or a goal set, since we sent the agent back with this."""
+        session = self._services.store.load(event.key)
+        pending = session.pending if session is not None else None
+        return session is not None and (pending is None or pending.id != event.continuation)
 
     def _spoken(self, session: Session, at: float, awake: float) -> Session:
         settings, _ = self._services.configuration.load()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sidecar.kernel.effects import CommandReply, NoReply
 from sidecar.kernel.goal import GoalStatus
-from support.cases import with_goal
+from support.cases import goal, said, session, with_goal
 from support.fakes import Fakes, command, prompt
 
 
@@ -20,3 +21,11 @@ async def test_a_command_typed_after_such_a_prompt_is_carried_out(fakes: Fakes) 
     await fakes.tell(prompt(human=False, prompt_id="p7"))
     assert not (await fakes.reply(command("clear", prompt_id="p8"))).refused
     assert fakes.goal().status is GoalStatus.CLEARED
+
+
+async def test_a_continuation_that_comes_as_a_prompt_goes_on_unless_another_one_is_due(fakes: Fakes) -> None:
+    fakes.store.save(session(goal=goal(), pending=said("a1b2c3")))
+    assert await fakes.tell(prompt(human=False, continuation="a1b2c3")) == NoReply()
+    late = await fakes.tell(prompt(human=False, continuation="d4e5f6"))
+    assert isinstance(late, CommandReply)
+    assert (late.work, "what was typed after its stop came first" in late.headline) == (False, True)
