@@ -85,7 +85,6 @@ def test_a_budget_of_three_is_exhausted_after_exactly_three_and_json_lines_tell_
 def test_commands_about_the_goal_are_answered_on_stdout_and_cost_no_model_request(under: Supervised) -> None:
     assert "no goal is set" in under.ask("/supervisor:goal").stdout
     for name, words, answer in (
-        ("goal", "", "no goal is set"),
         ("trust", "", "not approved yet:\n- tests: `python -m pytest -q`"),
         ("trust", "tests", "approved: `python -m pytest -q`"),
     ):

@@ -11,14 +11,15 @@ import json
 from abc import ABC, abstractmethod
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from msgspec import Struct
 
+from sidecar.hosts.ports import Transcripts
 from sidecar.kernel.effects import Effect, Inquiry, ReadTurn, Ruling
 from sidecar.kernel.events import AgentStopped, TurnRead
 from sidecar.kernel.goal import Goal
-from sidecar.kernel.session import Session
+from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.systems.supervision.policy.stop import advance_inquiry, begin_inquiry
 from sidecar.wiring.hosts import build_codecs
@@ -97,7 +98,7 @@ class Unheard(Struct, frozen=True):
 Report = Opened | Asked | Commanded | ComesBack | Called | Stopped | Escaped | Unheard
 
 
-# --- What a host records. Each Ran, Edited and Said is one request to the model -----------------------------
+# --- What a host records. Each Ran, Calling, Edited and Said is one request to the model --------------------
 
 
 class Prompt(Struct, frozen=True):
@@ -113,6 +114,12 @@ class Ran(Struct, frozen=True):
     command: str
     exit_code: int
     output: str
+
+
+class Calling(Struct, frozen=True):
+    """The agent called a command, which still runs."""
+
+    command: str
 
 
 class Edited(Struct, frozen=True):
@@ -137,7 +144,7 @@ class WasInterrupted(Struct, frozen=True):
     """The user interrupted the agent."""
 
 
-Step = Prompt | Ran | Edited | Said | WasSentBack | WasInterrupted
+Step = Prompt | Ran | Calling | Edited | Said | WasSentBack | WasInterrupted
 
 
 # --- What a host makes of an answer -------------------------------------------------------------------------
@@ -163,11 +170,7 @@ def take(answer: Fields, *known: str) -> list[Any]:
     return [answer.get(name, "") for name in known]
 
 
-class Reader(Protocol):
-    """The part of hosts.ports.Transcripts that reads turns."""
-
-    async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
-        """Read the turn that ends in `stop`; see there."""
+Reader: TypeAlias = Transcripts
 
 
 class HostAdapter(ABC):
@@ -257,6 +260,10 @@ class HostAdapter(ABC):
     async def read_anew(self, counted_to: int = -1) -> Turn:
         """Read it with a reader that has seen nothing, as after a start of the sidecar."""
         return await self.read_with(self.reader(self._pause), self.stop(), counted_to)
+
+    def works(self) -> bool:
+        """Return whether the record shows a call of the agent that runs."""
+        return self._reader.unanswered(SessionKey(self.host, self.session), str(self.record))
 
     async def next_step(self, stop: AgentStopped) -> Effect | Ruling:
         """Return what policy makes of a stop while a goal is active: ReadProjectState where it is judged."""

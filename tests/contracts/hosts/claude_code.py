@@ -8,6 +8,7 @@ from contracts.hosts.adapter import (
     FOLDER,
     Asked,
     Called,
+    Calling,
     ComesBack,
     Commanded,
     Edited,
@@ -86,6 +87,8 @@ class ClaudeCode(HostAdapter):
             case Ran():
                 said = f"Exit code {step.exit_code}\n{step.output}"
                 self._transcript.runs(step.command, said, call, error=True)
+            case Calling():
+                self._transcript.calls("Bash", call, {"command": step.command})
             case Edited():
                 self._transcript.calls("Write", call, {"file_path": step.path, "content": "x"})
                 self._transcript.result(call, "File created successfully")

@@ -12,6 +12,7 @@ from contracts.hosts.adapter import (
     UNCACHED,
     Asked,
     Called,
+    Calling,
     ComesBack,
     Commanded,
     Edited,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 SPENT: Final = {"input": UNCACHED, "output": OUTPUT, "reasoning": 0, "cache": {"read": CACHED, "write": 0}}
 ABORTED: Final = {"name": "MessageAbortedError", "data": {"message": "Aborted"}}
 CANNOT: Final = {
+    "a_call_that_still_runs_is_known": "its messages are asked for when it tells of a stop, not between",
     "the_end_of_a_goal_rings": "its notices differ in colour; nothing rings",
     "a_last_message_that_is_recorded_late_is_waited_for": "it lists its messages whole when it is asked",
     "a_last_message_that_never_comes_is_told_by_the_event": "its events carry no messages",
@@ -97,6 +99,9 @@ class OpenCode(HostAdapter):
             case Ran():
                 part = bash(step.command, step.exit_code, step.output)
                 self.append(answer(name, part, at=at, finish="tool-calls", tokens=SPENT))
+            case Calling():
+                part = tool("bash", {"command": step.command}, "running")
+                self.append(answer(name, part, at=at, finish=None, tokens=SPENT))
             case Edited():
                 part = tool("write", {"filePath": step.path, "content": "x"}, output="Wrote it")
                 self.append(answer(name, part, at=at, finish="tool-calls", tokens=SPENT))

@@ -20,6 +20,7 @@ from contracts.hosts.adapter import (
     UNCACHED,
     Asked,
     Called,
+    Calling,
     ComesBack,
     Commanded,
     Edited,
@@ -281,6 +282,16 @@ async def test_commands_have_their_exit_codes_and_what_they_printed(host: HostAd
     assert [call.outcome for call in ran] == [CallOutcome.FAILED, CallOutcome.OK]
     assert ["1 failed" in call.output for call in ran] == [True, False]
     assert [call.runs[0].argv for call in ran] == [("pytest", "-q")] * 2
+
+
+async def test_a_call_that_still_runs_is_known(host: HostAdapter) -> None:
+    host.play(*WORK)
+    await host.read()
+    assert not host.works()
+    host.play(Prompt("Go on."), Calling("sleep 9"))
+    assert host.works()
+    (call,) = (await host.read(host.stop(Stopped("")))).calls
+    assert (call.command, call.outcome, call.exit_code) == ("sleep 9", CallOutcome.PENDING, None)
 
 
 async def test_edits_have_the_paths_of_the_files(host: HostAdapter) -> None:
