@@ -83,6 +83,8 @@ def build_invocation(
             return _equip_claude(known, config, tools)
         case "opencode":
             return _equip_opencode(known, access)
+        case "codex":
+            return _equip_codex(known, access)
         case _:
             return known
 
@@ -136,6 +138,13 @@ def _equip_opencode(given: AgentInvocation, access: McpAccess) -> AgentInvocatio
     return replace(given, environment={**given.environment, name: told})
 
 
+def _equip_codex(given: AgentInvocation, access: McpAccess) -> AgentInvocation:
+    """Add our server to the settings of this start; the token stays in the environment."""
+    server = f'{{url="{access.url}", bearer_token_env_var="SUPERVISOR_MCP_TOKEN"}}'
+    program, *words = given.command
+    return replace(given, command=(program, "-c", f"mcp_servers.{MCP_SERVER_NAME}={server}", *words))
+
+
 TRUSTED: Final = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
 """Without it Gemini CLI does nothing in a folder that no person has trusted, unless a terminal is there."""
 MODEL_OPTIONS: Final = frozenset(("-m", "--model"))
@@ -145,6 +154,7 @@ REPORTS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "claude": (("-p", "--print"), ("--output-format", "stream-json", "--verbose")),
     "gemini": ((), ("--output-format", "stream-json")),
     "opencode": (("run",), ("--format", "json")),
+    "codex": (("exec", "e"), ("--json",)),
 }
 """How a program is asked to report its work: behind the first of these words, or its name, the options."""
 SHORT_FORMS: Final = {"gemini": ("-o",)}

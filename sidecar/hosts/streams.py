@@ -458,6 +458,83 @@ class GeminiStream(AgentStream):
         """The lines said it all."""
 
 
+# --- Codex: `exec --json` -----------------------------------------------------------------------------------
+
+
+class _CodexChange(Struct, frozen=True):
+    path: str = ""
+
+
+class _CodexItem(Struct, frozen=True):
+    type: str = ""
+    text: str = ""
+    command: str = ""
+    tool: str = ""
+    arguments: Any = None
+    changes: tuple[_CodexChange, ...] = ()
+    status: str = ""
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The arguments of a call."""
+        return self.arguments if isinstance(self.arguments, dict) else {"command": self.command}
+
+
+class _CodexUsage(Struct, frozen=True):
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def counted(self) -> TokenUsage:
+        """The tokens, without a number that is not believed; those of the input include the cached ones."""
+        read, cached, output = map(token_count_or_zero, astuple(self))
+        return TokenUsage(input=max(read - cached, 0), cached=cached, output=output)
+
+
+class _CodexError(Struct, frozen=True):
+    message: str = ""
+
+
+class _CodexLine(Struct, frozen=True):
+    type: str
+    item: _CodexItem = _CodexItem()
+    usage: _CodexUsage = _CodexUsage()
+    error: _CodexError = _CodexError()
+
+
+class CodexStream(AgentStream):
+    """What Codex reports. Its failures are told in words only, and it names no price."""
+
+    def _read(self, line: str) -> str:
+        if (found := read_json(line, _CodexLine)) is None:
+            return self._read_other(line)
+        item = found.item
+        match found.type, item.type:
+            case "item.completed", "agent_message":
+                self.text = item.text
+                return item.text
+            case "item.started", "command_execution" | "mcp_tool_call":
+                self._note_write(item.tool, item.given)
+                return _describe_call(item.tool or "exec", item.given)
+            case "item.completed", "file_change":
+                paths = [change.path for change in item.changes if change.path]
+                self.written += paths if item.status == "completed" else []
+                return _describe_call("apply_patch", {"paths": ", ".join(paths)})
+            case "turn.completed", _:
+                self.usage += found.usage.counted
+            case "turn.failed", _:
+                self.fault = one_printable_line(found.error.message) or "it reported an error"
+                self.limited, self.refused = read_failure(found.error.message, time.time())
+                return self.fault
+            case _:
+                pass
+        return ""
+
+    def _finish(self, printed: str) -> None:
+        """The lines said it all."""
+
+
 # --- Any program --------------------------------------------------------------------------------------------
 
 
@@ -465,6 +542,7 @@ class _FormMark(_Typed, frozen=True, rename={"opencode_session": "sessionID"}):
     """What tells the forms apart; OpenCode's own errors have a session too."""
 
     session_id: str = ""
+    thread_id: str = ""
     opencode_session: str = ""
     result: str | None = None
 
@@ -523,4 +601,6 @@ def _find_form(line: str) -> type[AgentStream] | None:
         return OpenCodeStream
     if mark.type == "init" and mark.session_id:
         return GeminiStream
+    if mark.type == "thread.started" and mark.thread_id:
+        return CodexStream
     return ClaudeStream if mark.session_id or (mark.type == "result" and mark.result is not None) else None

@@ -83,8 +83,8 @@ class NamedModel(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class WorkerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The headless agents that Supervisor starts.
 
-    `auto`: the host that the session runs in, else the first of claude, opencode, gemini and gateway that is
-    there.
+    `auto`: the host that the session runs in, else the first of claude, opencode, gemini, codex and gateway
+    that is there.
     `command` is a program and its arguments, for the backend of that name. `gateway_url` is the base URL of
     an OpenAI-compatible service, "" for $LITELLM_BASE_URL; `gateway_model` is used where only the host's own
     model is asked for. `model` is the default, `models` is by skill. `parallel` workers run at once, the
@@ -92,7 +92,7 @@ class WorkerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     started.
     """
 
-    backend: Literal["auto", "claude", "opencode", "gemini", "gateway", "command"] = "auto"
+    backend: Literal["auto", "claude", "opencode", "gemini", "codex", "gateway", "command"] = "auto"
     command: tuple[Annotated[str, Meta(min_length=1, max_length=4000)], ...] = ()
     gateway_url: Annotated[str, Meta(max_length=1000)] = ""
     gateway_model: Annotated[str, Meta(max_length=200)] = ""

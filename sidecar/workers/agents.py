@@ -1,11 +1,12 @@
-"""Workers that are programs: Claude Code, OpenCode, and any command of the user's.
+"""Workers that are programs: Claude Code, OpenCode, Codex, and any command of the user's.
 
 Rules of this file:
 
 - Nothing waits for a person: what is not allowed is refused by the host. In Claude Code, edits pass inside
   the work folder (mode acceptEdits) and the other tools by name; MCP servers are not loaded. In OpenCode,
   the worker is an agent with the permissions of the task's tools alone; folders outside are refused. Gemini
-  CLI keeps edits inside the work folder, too; tools pass by name, and MCP servers are not loaded.
+  CLI keeps edits inside the work folder, too; tools pass by name, and MCP servers are not loaded. In Codex,
+  commands run in its sandbox, which lets them write in the work folder where the task may edit.
 - The user's own settings, hooks and plugins stay in force, because they may guard what an agent does; but
   OpenCode's permissions are the worker's. Our hooks skip a process with WORKER_MARKER.
 - A command is started as the user wrote it; which tools it may use is the user's to say there.
@@ -40,6 +41,7 @@ from sidecar.hosts.streams import (
     RETRIES,
     AgentStream,
     ClaudeStream,
+    CodexStream,
     GeminiStream,
     OpenCodeStream,
     find_claude,
@@ -122,6 +124,10 @@ def _find_gemini(at: WorkerPlace, _settings: Settings) -> str:
     return processes.find_program("gemini", at.environment, _own_project(at))
 
 
+def _find_codex(at: WorkerPlace, _settings: Settings) -> str:
+    return processes.find_program("codex", at.environment, _own_project(at))
+
+
 def _find_command(at: WorkerPlace, settings: Settings) -> str:
     """Return the program as it will be found: below the work folder where it is a relative path."""
     name, *_ = settings.workers.command or ("",)
@@ -139,7 +145,7 @@ def _opencode_model(at: WorkerPlace, settings: Settings) -> str:
     return opencode_model(at.model, settings, own)
 
 
-def _gemini_model(at: WorkerPlace, settings: Settings) -> str:
+def _plain_model(at: WorkerPlace, settings: Settings) -> str:
     return opencode_model(at.model, settings, "")
 
 
@@ -182,6 +188,17 @@ def _start_gemini(task: WorkerTask[Any], program: str, _settings: Settings) -> A
     return AgentInvocation(command=command, environment=told, stdin=_encode(task.prompt))
 
 
+def _start_codex(task: WorkerTask[Any], program: str, _settings: Settings) -> AgentInvocation:
+    writes = {"Bash", *worker_data().claude["edits"]}.intersection(task.tools)
+    command = (
+        *(program, "exec", "--json", "--ephemeral", "--skip-git-repo-check"),
+        *("--sandbox", "workspace-write" if writes else "read-only", "-c", 'approval_policy="never"'),
+        *(("--model", task.model) if task.model else ()),
+        "-",
+    )
+    return AgentInvocation(command=command, environment=task.environment, stdin=_encode(task.prompt))
+
+
 def _start_command(task: WorkerTask[Any], _program: str, settings: Settings) -> AgentInvocation:
     command = tuple(word.replace(MODEL, task.model) for word in settings.workers.command)
     asked = AgentTask(
@@ -194,7 +211,8 @@ NO_COMMAND: Final = "workers.command names no program that can be run"
 PROGRAMS: Final = (
     Program("claude", _find_claude, _claude_model, _start_claude, ClaudeStream, enforces=True),
     Program("opencode", _find_opencode, _opencode_model, _start_opencode, OpenCodeStream),
-    Program("gemini", _find_gemini, _gemini_model, _start_gemini, GeminiStream),
+    Program("gemini", _find_gemini, _plain_model, _start_gemini, GeminiStream),
+    Program("codex", _find_codex, _plain_model, _start_codex, CodexStream),
     Program("command", _find_command, _command_model, _start_command, AgentStream, NO_COMMAND),
 )
 

@@ -162,7 +162,12 @@ class WorkerService:
             self._ended.notify_all()
 
 
-HOST_SIGNS: Final = {"claude": "CLAUDECODE", "opencode": "OPENCODE", "gemini": "GEMINI_SESSION_ID"}
+HOST_SIGNS: Final = {
+    "claude": "CLAUDECODE",
+    "opencode": "OPENCODE",
+    "gemini": "GEMINI_SESSION_ID",
+    "codex": "CODEX_THREAD_ID",
+}
 """The variable by which a session of each host is known, in the order of `auto`."""
 
 

@@ -80,6 +80,21 @@ def end(text):
     line("step_finish", tokens={"input": 200, "output": 40}, cost=0.002)
 def answer(value): end("Done {it}:\\n```json\\n" + json.dumps(value) + "\\n```")
 """,
+    "codex": """
+def line(kind, **fields): print(json.dumps({"type": kind, **fields}), flush=True)
+def item(event, kind, **fields): line("item." + event, item={"type": kind, **fields})
+line("thread.started", thread_id="01a2")
+def say(text): item("completed", "agent_message", text=text)
+def write(path, refused=False):
+    item("completed", "file_change", changes=[{"path": path}], status="failed" if refused else "completed")
+def shell(command):
+    subprocess.run(command, shell=True)
+    item("started", "command_execution", command=command)
+def end(text):
+    say(text)
+    line("turn.completed", usage={"input_tokens": 200, "cached_input_tokens": 0, "output_tokens": 40})
+def answer(value): end("Done {it}:\\n```json\\n" + json.dumps(value) + "\\n```")
+""",
     "gemini": """
 def line(kind, **fields): print(json.dumps({"type": kind, **fields}), flush=True)
 line("init", session_id="s", model="gemini-2.5-pro")

@@ -90,7 +90,7 @@ def test_a_name_is_a_model_of_the_settings_a_tier_or_the_backends_own(
 def test_the_host_of_the_session_comes_first(environment: dict[str, str], first: str) -> None:
     order = backend_order(environment)
     assert order[0] == first
-    assert sorted(order) == ["claude", "gateway", "gemini", "opencode"]
+    assert sorted(order) == ["claude", "codex", "gateway", "gemini", "opencode"]
 
 
 class HeldBackend:
@@ -333,10 +333,12 @@ def test_the_same_failure_twice_is_final_and_another_is_not() -> None:
 async def test_the_first_backend_that_can_be_used_works_and_each_reason_is_told_where_none_can() -> None:
     there = HeldBackend()
     there.free.set()
-    absent = {name: HeldBackend(f"no {name}") for name in ("claude", "opencode", "gemini")}
+    absent = {name: HeldBackend(f"no {name}") for name in ("claude", "opencode", "gemini", "codex")}
     names = {**absent, "gateway": there}
     assert (await service(names).run(task(), Settings(), print)).model == "m"
     there.absent = "no gateway"
-    with pytest.raises(WorkerError, match="no claude; no opencode; no gemini; no gateway; install") as failed:
+    with pytest.raises(
+        WorkerError, match="no claude; no opencode; no gemini; no codex; no gateway; install"
+    ) as failed:
         await service(names).run(task(), Settings(), print)
     assert failed.value.failure is WorkerFailure.NOT_STARTED

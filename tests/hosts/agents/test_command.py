@@ -15,6 +15,7 @@ import pytest
 
 from sidecar.hosts.command import COMMAND_SAID_LIMIT, CommandAgent, ask_for_reports
 from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
+from sidecar.hosts.streams import AnyStream
 from sidecar.kernel.settings import ModelPrice
 from support.table import often
 
@@ -276,6 +277,7 @@ async def test_claude_gets_the_file_and_leave_for_the_tools_that_need_none(desk:
             (("opencode", "run", "--format", "default"), ()),
             (("gemini", "--yolo", "-p", "{prompt}"), (1, "--output-format", "stream-json")),
             (("gemini", "-o", "json"), ()),
+            (("codex", "-c", "x=1", "exec", "{prompt}"), (4, "--json")),
             (("./agent", "-p", "run"), ()),
         ],
         3,
@@ -314,6 +316,33 @@ async def test_opencode_gets_one_server_more_in_its_configuration(
         ACCESS.url, {"Authorization": "Bearer svs.token"}, False,
     )  # fmt: skip
     assert content == {"mcp": {}, **kept}
+
+
+async def test_codex_gets_one_server_more_for_this_start_and_the_token_in_its_environment_alone(
+    desk: Desk,
+) -> None:
+    got = await shown(desk, "codex", "exec", access=ACCESS)
+    server = f'{{url="{ACCESS.url}", bearer_token_env_var="SUPERVISOR_MCP_TOKEN"}}'
+    assert got["arguments"] == ["-c", f"mcp_servers.supervisor={server}", "exec", "--json"]
+    assert got["told"]["SUPERVISOR_MCP_TOKEN"] == ACCESS.token
+
+
+def test_what_codex_reports_is_its_last_message_its_files_and_tokens_that_were_not_cached() -> None:
+    heard: list[str] = []
+    changed = {"type": "file_change", "changes": [{"path": "/p/a.py"}], "status": "completed"}
+    spent = {"input_tokens": 1000, "cached_input_tokens": 400, "output_tokens": 50}
+    lines: list[dict[str, Any]] = [
+        {"type": "thread.started", "thread_id": "01a2"},
+        {"type": "item.started", "item": {"type": "command_execution", "command": "bash -lc make"}},
+        {"type": "item.completed", "item": changed},
+        {"type": "item.completed", "item": {"type": "agent_message", "text": "Done."}},
+        {"type": "turn.completed", "usage": spent},
+    ]
+    stream = AnyStream(heard.append)
+    stream.feed("\n".join(map(json.dumps, lines)) + "\n")
+    told = stream.close("", "")
+    assert "".join(heard) == "[exec] bash -lc make\n[apply_patch] /p/a.py\nDone.\n"
+    assert (told.text, told.written, told.usage.input, told.usage.tokens) == ("Done.", ["/p/a.py"], 600, 650)
 
 
 async def test_gemini_is_told_that_the_folder_is_trusted(desk: Desk) -> None:
