@@ -37,6 +37,7 @@ from support.model_script import (
     request_matches,
 )
 from support.model_wire import ModelMessage
+from support.responses_wire import encode_responses_stream, read_responses_request
 
 if TYPE_CHECKING:
     import ssl
@@ -267,6 +268,8 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.partition("?")[0]
         if path.endswith("/messages/count_tokens"):
             self._send(200, msgspec.json.encode(wire.TokenCount(max(1, len(body) // 4))))
+        elif path.endswith("/responses"):
+            self._respond(body)
         elif path.endswith(("/messages", "/chat/completions")):
             self._answer(body, chats=path.endswith("/completions"))
         else:
@@ -287,6 +290,19 @@ class _Handler(BaseHTTPRequestHandler):
             rule.gate.wait(HOLD_LIMIT_S)
         if chats and isinstance(rule.reply, ModelMessage):
             self._send(200, wire.encode_chat_completion(rule.reply, asked.model))
+        else:
+            self._reply(rule.reply, asked)
+
+    def _respond(self, body: bytes) -> None:
+        """Answer as the Responses API does, which is always a stream."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        asked = read_responses_request(body)
+        rule = self.server.script.take(asked, body, self.path, headers)
+        if rule.gate is not None:
+            rule.gate.wait(HOLD_LIMIT_S)
+        if isinstance(rule.reply, ModelMessage):
+            stream = encode_responses_stream(rule.reply, asked.model)
+            self._send(200, stream, content_type="text/event-stream")
         else:
             self._reply(rule.reply, asked)
 
