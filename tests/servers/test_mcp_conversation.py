@@ -258,6 +258,17 @@ async def test_a_call_that_the_client_cancels_is_cancelled_and_not_answered(benc
     assert await said(client, 3, "next") == "next"
 
 
+async def test_the_session_that_a_host_names_beside_a_call_counts_and_not_what_a_model_wrote(
+    bench: Bench,
+) -> None:
+    """Codex names it so, where no hook of ours adds it to the arguments."""
+    client = await begun(bench)
+    beside = {"_meta": {"sessionId": "s1"}}
+    for written in ({}, {"session": "made-up"}):
+        asked = {"name": "echo", "arguments": {"text": "a", **written}, **beside}
+        assert (await client.ask("tools/call", asked))["result"]["content"][0]["text"] == "a"
+
+
 async def test_a_tool_that_is_switched_off_is_refused_in_words(bench: Bench) -> None:
     client = await begun(bench)
     asked = {"name": "more", "arguments": {"session": "s1"}}

@@ -50,7 +50,7 @@ from sidecar.servers.control import SendLine
 from sidecar.servers.mcp.access import McpRequest
 from sidecar.servers.mcp.lines import McpConversation
 from sidecar.servers.tools.tool import Caller, RefusalError, ToolAnswer, UnknownToolError
-from sidecar.servers.tools.toolbox import Toolbox, ToolOffer
+from sidecar.servers.tools.toolbox import SESSION_ARGUMENT, Toolbox, ToolOffer
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -62,6 +62,8 @@ SERVER_NAME: Final = "supervisor"
 JSON: Final = "application/json"
 SESSION_META: Final = "supervisor/session"
 """The key of `_meta` in which a host's plugin names the session whose resource it reads."""
+CALLER_META: Final = "sessionId"
+"""The key of `_meta` in which Codex names the session that calls; a name from the model is overwritten."""
 DATA_META: Final = "supervisor/data"
 """The key of an answer's `_meta` that holds its data, where the answer is the text."""
 ASKED: Final[dict[str, Any]] = {
@@ -250,7 +252,9 @@ class McpSpeaker:
         async def ask(question: str) -> tuple[bool, str] | None:
             return await _ask_person(session, question, request)
 
-        given = params.arguments or {}
+        given, caller = params.arguments or {}, (params.meta or {}).get(CALLER_META, "")
+        if caller and visit.caller.bound is None:
+            given = {**given, SESSION_ARGUMENT: caller}
         work = self._start(self._toolbox.call(params.name, given, visit.caller, tell, ask))
         visit.begin(work)
         try:
