@@ -28,7 +28,7 @@ KEPT_PREFIXES = ("LC_", "XDG_", "SUPERVISOR_")
 """What the sidecar may know of the environment of the session that happens to start it."""
 DYING_S = 0.05
 """The kernel may close a dead process's connections before the socket at which it listened."""
-TYPED = rb'"prompt"\s*:\s*"[/$]supervisor:(goal|retry|rubric|trust|accept)\b'
+TYPED = rb'"prompt"\s*:\s*"\s*[/$]supervisor:(goal|retry|rubric|trust|accept)\b'
 
 
 def rescue(

@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from sidecar.hosts.claude_code import record as claude_record
 from sidecar.hosts.claude_code.codec import HOST as CLAUDE_CODE
+from sidecar.hosts.codex import record as codex_record
+from sidecar.hosts.codex.codec import HOST as CODEX
 from sidecar.hosts.opencode import record as opencode_record
 from sidecar.hosts.ports import RecordedSession
 from sidecar.hosts.shared import OPENCODE
@@ -30,6 +32,7 @@ class SessionRecords(Struct, frozen=True):
 
 
 RECORDS: Final = {
+    CODEX: SessionRecords(codex_record.newest_session, codex_record.read_recorded),
     CLAUDE_CODE: SessionRecords(claude_record.newest_session, claude_record.read_recorded),
     OPENCODE: SessionRecords(opencode_record.newest_session, opencode_record.read_recorded, ""),
 }

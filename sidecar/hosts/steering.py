@@ -155,3 +155,41 @@ OPENCODE_STEERING: Final = HostSteering(
         **dict.fromkeys(("*.js", "*.ts"), SteeringKind(live=True)),
     },
 )
+
+
+# --- Codex --------------------------------------------------------------------------------------------------
+
+
+CODEX_SETTINGS: Final = ("config.toml", "hooks.json")
+CODEX_PARTS: Final = ("features", "hooks", "marketplaces", "plugins")
+"""Tables of config.toml that decide which hooks run."""
+
+
+def read_codex_steering(path: Path) -> str:
+    """Return the part of config.toml that steers, "" for none. Raises OSError and UnusableFileError."""
+    from sidecar.platform.formats import parse_toml_table  # noqa: PLC0415 - few have one
+
+    settings = parse_toml_table(read_whole(path, SETTINGS_LIMIT, follow=True).decode("utf-8", "replace"))
+    part = {name: settings[name] for name in CODEX_PARTS if name in settings}
+    return msgspec.json.encode(part, order="sorted").decode() if part else ""
+
+
+def _codex_user_files(environment: Environment) -> dict[str, Path]:  # noqa: ARG001 - the sidecar's own home
+    return {f"Codex's {name}": Path.home() / ".codex" / name for name in CODEX_SETTINGS}
+
+
+def _codex_project_files(project: Path, environment: Environment) -> tuple[Path, ...]:  # noqa: ARG001 - see above
+    return tuple(project / ".codex" / name for name in CODEX_SETTINGS)
+
+
+CODEX_KIND: Final = SteeringKind(
+    read=read_codex_steering, describe=partial(describe_edit, values=False), live=True
+)
+CODEX_STEERING: Final = HostSteering(
+    _codex_user_files,
+    _codex_project_files,
+    {
+        **dict.fromkeys(("Codex's config.toml", ".codex/config.toml"), CODEX_KIND),
+        **dict.fromkeys(("Codex's hooks.json", ".codex/hooks.json"), SteeringKind(live=True)),
+    },
+)

@@ -20,7 +20,7 @@ from sidecar.evidence.ports import EvidenceServices
 from sidecar.hosts import unrecorded
 from sidecar.hosts.ports import HostCodec, HostTranscripts, Transcripts
 from sidecar.hosts.shared import OPENCODE
-from sidecar.hosts.steering import CLAUDE_STEERING, OPENCODE_STEERING, HostSteering
+from sidecar.hosts.steering import CLAUDE_STEERING, CODEX_STEERING, OPENCODE_STEERING, HostSteering
 from sidecar.hosts.unrecorded import RunCodec
 from sidecar.kernel.events import HostEvent
 from sidecar.kernel.runs import RUN_HOST
@@ -65,6 +65,25 @@ def _altered_in_claude_code(event: HostEvent) -> str:
     return altered_plugin(event.environment)
 
 
+def _codex_codec() -> HostCodec:
+    from sidecar.hosts.codex.codec import CodexCodec
+
+    return CodexCodec()
+
+
+def _codex_record(services: EvidenceServices) -> Transcripts:
+    from sidecar.hosts.codex.record import ROLLOUT
+    from sidecar.hosts.record_files import RecordFiles
+
+    return RecordFiles(ROLLOUT, services.clock.pause)
+
+
+def _altered_in_codex(event: HostEvent) -> str:
+    from sidecar.hosts.codex.install import altered_plugin
+
+    return altered_plugin(event.environment)
+
+
 def _opencode_codec() -> HostCodec:
     from sidecar.hosts.opencode.codec import OpenCodeCodec
 
@@ -90,6 +109,7 @@ def _stops(services: EvidenceServices) -> Transcripts:
 HOSTS: Final = {
     "claude-code": Host(_claude_code_codec, _claude_code_record, CLAUDE_STEERING, _altered_in_claude_code),
     OPENCODE: Host(_opencode_codec, _opencode_record, OPENCODE_STEERING, _altered_in_opencode),
+    "codex": Host(_codex_codec, _codex_record, CODEX_STEERING, _altered_in_codex),
     unrecorded.HOST: Host(lambda: unrecorded.MarkerCodec(os.environ), _stops),
     RUN_HOST: Host(RunCodec, _stops),
 }

@@ -1,0 +1,1 @@
+"""Codex CLI: a plugin with hooks, and a rollout file per session."""

@@ -1,0 +1,212 @@
+"""What Supervisor puts into Codex: a plugin, and the user's trust in its hooks.
+
+What this file knows of the host, each point seen in 0.144.0 and 0.171.0:
+
+- A plugin is copied from a marketplace, which is a folder; links in it are dropped.
+- A hook that is not trusted is skipped without a word. Trust stands in the user's config.toml, by a digest of
+  the hook; 0.171 adds one of all the plugin's files. The host's own server reads and sets it as its screen
+  `/hooks` does.
+- Taking a plugin out leaves its trust.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sidecar import __version__
+from sidecar.hosts.codex.record import user_folder
+from sidecar.hosts.shared import try_decode
+from sidecar.kernel.text import one_printable_line
+from sidecar.platform.dialogue import LineTooLongError, NotLaunchedError, ProcessDialogue, open_dialogue
+from sidecar.platform.formats import parse_toml_table, table_at
+from sidecar.platform.installation import HostError, plugin_root
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sidecar.hosts.host_program import HostProgram
+
+T = TypeVar("T")
+
+MARKETPLACE: Final = "supervisor-codex"
+PLUGIN_ID: Final = f"supervisor@{MARKETPLACE}"
+RELAY_FILES: Final = ("cold.py", "mcp.py", "pipe.py", "relay.py")
+"""Files of `hooks/` that the plugin starts."""
+TRUSTED: Final = "trusted"
+SERVER_S: Final = 60.0
+"""Longest conversation with the host's server, in seconds; all it needs is on this machine."""
+LINE_LIMIT: Final = 4 << 20
+"""Bytes of one line of the host's server."""
+BY_HAND: Final = "start codex, type /hooks, and press t"
+
+
+# --- The plugin's files -------------------------------------------------------------------------------------
+
+
+def plugin_files() -> dict[str, Path]:
+    """Return where each file of the plugin is, by its path in the plugin. Raises HostError."""
+    root = plugin_root()
+    own = sorted(path for path in (root / ".codex-plugin").rglob("*") if path.is_file())
+    return {
+        **{str(path.relative_to(root)): path for path in own},
+        **{f"hooks/{name}": root / "hooks" / name for name in RELAY_FILES},
+    }
+
+
+def write_marketplace(folder: Path) -> None:
+    """Write a marketplace that offers the plugin. Raises HostError, OSError."""
+    offered = {"name": "supervisor", "source": "./plugin", "description": "Judges every stop of the agent"}
+    about = {"name": MARKETPLACE, "owner": {"name": "The Supervisor authors"}, "plugins": [offered]}
+    files = {f"plugin/{name}": path.read_bytes() for name, path in plugin_files().items()}
+    files[".claude-plugin/marketplace.json"] = msgspec.json.encode(about)
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+def cached_plugin(environment: Mapping[str, str]) -> Path:
+    """Where the host keeps its copy of the plugin."""
+    return user_folder(environment) / "plugins" / "cache" / MARKETPLACE
+
+
+def altered_plugin(environment: Mapping[str, str]) -> str:
+    """Tell of files of the plugin that the host loads and that are not those installed; "" for none.
+
+    Raises HostError, OSError.
+    """
+    root = Path(environment.get("PLUGIN_ROOT", ""))
+    if not root.is_relative_to(cached_plugin(environment)) or root.name != __version__:
+        return ""
+    files = plugin_files().items()
+    altered = [name for name, path in files if not _same(root / name, path)]
+    said = f"{', '.join(altered[:2])} of the plugin in {root} is not what was installed"
+    return f"Supervisor: {said}. Type: supervisor install codex" if altered else ""
+
+
+def _same(copy: Path, path: Path) -> bool:
+    return copy.is_file() and copy.read_bytes() == path.read_bytes()
+
+
+# --- Trust --------------------------------------------------------------------------------------------------
+
+
+class ListedHook(Struct, frozen=True, rename="camel"):
+    """A hook as the host lists it. `trust_status` is trusted, untrusted or modified."""
+
+    key: str
+    current_hash: str
+    trust_status: str
+    event_name: str = ""
+    enabled: bool = True
+
+    @property
+    def runs(self) -> bool:
+        """Whether the host runs it."""
+        return self.enabled and self.trust_status == TRUSTED
+
+
+class _Folder(Struct, frozen=True):
+    hooks: tuple[ListedHook, ...] = ()
+
+
+class _Listed(Struct, frozen=True):
+    data: tuple[_Folder, ...]
+
+
+class _Answer(Struct, frozen=True):
+    id: int = 0
+    method: str = ""
+    result: Raw = Raw(b"null")
+    error: dict[str, Any] | None = None
+
+
+class CodexServer:
+    """A conversation with `codex app-server`. Methods raise HostError."""
+
+    def __init__(self, codex: HostProgram, environment: Mapping[str, str], project: str) -> None:
+        """`codex` is the program to start, in the folder `project`."""
+        self._codex, self._environment, self._project = codex, environment, project
+
+    def hooks(self) -> tuple[ListedHook, ...]:
+        """Return the hooks of our plugin."""
+        return asyncio.run(self._conversation())
+
+    def trust(self) -> tuple[ListedHook, ...]:
+        """Trust these hooks as they are, and return them as they are listed after that."""
+        return asyncio.run(self._conversation(trust=True))
+
+    def forget(self) -> None:
+        """Take what is trusted of our hooks out of the user's config.toml."""
+        settings = user_folder(self._environment) / "config.toml"
+        with suppress(OSError, ValueError):
+            known = table_at(parse_toml_table(settings.read_text("utf-8")), "hooks", "state")
+            ours = {key: state for key, state in known.items() if key.startswith(f"{PLUGIN_ID}:")}
+            keys = ["hooks.state"] if len(ours) == len(known) else [f'hooks.state."{key}"' for key in ours]
+            if ours:
+                asyncio.run(self._conversation(dict.fromkeys(keys)))
+            kept = {state.get("trusted_content_hash") for state in ours.values() if isinstance(state, dict)}
+            for note in settings.with_name(".hook-trust").glob("*"):
+                if note.read_text("utf-8") in kept:
+                    note.unlink()
+
+    async def _conversation(
+        self, edits: Mapping[str, object] | None = None, *, trust: bool = False
+    ) -> tuple[ListedHook, ...]:
+        """Make these edits of settings, by their paths, and return our hooks, trusted where asked."""
+        if not self._codex.path:
+            raise HostError("Codex is not on PATH", "add its folder to PATH")
+        command = (self._codex.path, "app-server")
+        try:
+            async with (
+                asyncio.timeout(SERVER_S),
+                open_dialogue(
+                    command, cwd=self._project, environment=self._environment, longest=LINE_LIMIT
+                ) as server,
+            ):
+                about = {"clientInfo": {"name": "supervisor", "version": __version__}}
+                await _ask(server, "initialize", about, Raw)
+                await server.say(b'{"method":"initialized"}')
+                if edits:
+                    await _edit(server, edits, "replace")
+                hooks = await self._list(server)
+                if trust:
+                    state = {hook.key: {"trusted_hash": hook.current_hash} for hook in hooks}
+                    await _edit(server, {"hooks.state": state}, "upsert")
+                    hooks = await self._list(server)
+                return hooks
+        except (LineTooLongError, NotLaunchedError, TimeoutError) as error:
+            raise HostError(f"`codex app-server` cannot be asked about hooks: {error}", BY_HAND) from error
+
+    async def _list(self, server: ProcessDialogue) -> tuple[ListedHook, ...]:
+        listed = await _ask(server, "hooks/list", {"cwds": [self._project]}, _Listed)
+        return tuple(
+            hook for folder in listed.data for hook in folder.hooks if hook.key.startswith(f"{PLUGIN_ID}:")
+        )
+
+
+async def _edit(server: ProcessDialogue, edits: Mapping[str, object], strategy: str) -> None:
+    told = [{"keyPath": path, "value": value, "mergeStrategy": strategy} for path, value in edits.items()]
+    await _ask(server, "config/batchWrite", {"edits": told, "reloadUserConfig": True}, Raw)
+
+
+async def _ask(server: ProcessDialogue, method: str, params: object, kind: type[T]) -> T:
+    """Ask the server once; what else it says meanwhile is left out."""
+    await server.say(msgspec.json.encode({"id": 1, "method": method, "params": params}))
+    while (line := await server.hear()) is not None:
+        answer = try_decode(line, _Answer)
+        if answer is None or answer.id != 1 or answer.method:
+            continue
+        result = try_decode(answer.result, kind)
+        if answer.error is None and result is not None:
+            return result
+        said = (answer.error or {}).get("message", "it answered in another form")
+        raise HostError(f"`codex app-server` refused {method}: {one_printable_line(str(said))}", BY_HAND)
+    raise HostError(f"`codex app-server` ended before it answered {method}", BY_HAND)

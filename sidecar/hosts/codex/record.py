@@ -1,0 +1,515 @@
+"""Reads a session's rollout file: what Codex recorded of a turn, line by line.
+
+Two forms are read. 0.144 writes events of its own for prompts and patches, and of commands only what the
+model was told. Newer versions number their lines, and write an item for each thing that was done; these hold
+exit codes and changed files also where the model's calls are programs (`exec`) that call the tools.
+
+- A turn opens with a person's prompt; one that is typed while the agent works belongs to the running task.
+- A task without a prompt is the host's own: its goal goes on by itself.
+- Only a message that the host marks as a hook's shows that our continuation arrived.
+- The totals of `token_count` say what was spent: requests are counted once, whatever else repeats them.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from shlex import join
+from typing import Final
+
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from sidecar.hosts.codex.codec import HOST
+from sidecar.hosts.ports import RecordedSession
+from sidecar.hosts.record_files import RecordFormat
+from sidecar.hosts.shared import (
+    ARRIVED_LIMIT,
+    CALLS_LIMIT,
+    COMMAND_LIMIT,
+    CONTINUATION,
+    PATH_LIMIT,
+    PROMPTS_LIMIT,
+    TODO_LIMIT,
+    build_todo,
+    checked_session_id,
+    clip_message,
+    clip_prompt,
+    name_actions,
+    result_output,
+    tool_action,
+    try_decode,
+)
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.text import strip_control_codes, truncate_middle
+from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
+from sidecar.platform.ports import remember_newest
+from sidecar.platform.shell import line as shell
+
+REQUESTS_LIMIT: Final = 5000
+"""Requests to the model whose tokens are remembered one by one: the newest."""
+PROCESSES_LIMIT: Final = 100
+OWN_GOAL: Final = "its own /goal"
+"""What the host's goal is called where the record does not tell its text."""
+PROGRAM: Final = "exec"
+"""The tool of models that write programs; what these do is recorded as items."""
+DOING: Final = name_actions(
+    run="exec_command shell shell_command local_shell",
+    edit="apply_patch",
+    todo="update_plan",
+    ask="request_user_input",
+    delegate="spawn_agent send_input send_message followup_task resume_agent spawn_agents_on_csv",
+    read="write_stdin view_image web_search tool_search get_goal create_goal update_goal wait wait_agent "
+    "close_agent list_agents list_mcp_resources list_mcp_resource_templates read_mcp_resource goal_objective",
+)
+"""What a process does that `write_stdin` waits for belongs to the call that started it."""
+ENDINGS: Final = {
+    "completed": CallOutcome.OK,
+    "failed": CallOutcome.FAILED,
+    "declined": CallOutcome.INTERRUPTED,
+}
+EXIT_CODE: Final = re.compile(r"^(?:Process exited with|Exit) code:? (-?\d{1,5})$", re.MULTILINE)
+RUNNING: Final = re.compile(r"^Process running with session ID (\d{1,9})$", re.MULTILINE)
+RESULT_HEAD: Final = "Output:\n"
+"""What the host says of a result stands before this line, and what the command printed after it."""
+SHELL_WORDS: Final = 3
+"""A shell, its option, and the line."""
+HOOK_PROMPT: Final = "<hook_prompt "
+NOTHING: Final = Raw(b"null")
+
+
+# --- The lines of a rollout ---------------------------------------------------------------------------------
+
+
+class RolloutLine(Struct, frozen=True):
+    """Any line; newer versions number them."""
+
+    type: str
+    timestamp: datetime | None = None
+    ordinal: int | None = None
+    payload: Raw = NOTHING
+
+
+class TextPart(Struct, frozen=True):
+    """A part of a message or result."""
+
+    text: str = ""
+
+
+class TurnAttribution(Struct, frozen=True):
+    """What set the agent to work: user, exec, goal, ..."""
+
+    turn_trigger: str | None = None
+
+
+class Payload(Struct, frozen=True):
+    """What an event or a message to or from the model holds, as far as it is read."""
+
+    type: str
+    id: str | None = None
+    turn_id: str | None = None
+    turn_attribution: TurnAttribution | None = None
+    role: str = ""
+    content: Raw = NOTHING
+    message: Raw = NOTHING
+    name: str = ""
+    call_id: str = ""
+    arguments: Raw = NOTHING
+    output: Raw = NOTHING
+    item: Raw = NOTHING
+    changes: Raw = NOTHING
+    success: bool = True
+    info: Raw = NOTHING
+    last_agent_message: str | None = None
+
+
+class PlanStep(Struct, frozen=True):
+    """An entry of the agent's plan."""
+
+    step: str
+    status: str = "pending"
+
+
+class CallArguments(Struct, frozen=True):
+    """The arguments of a call, as far as they are used; a command is a line or its words."""
+
+    cmd: str | tuple[str, ...] = ""
+    command: str | tuple[str, ...] = ""
+    session_id: int = 0
+    plan: tuple[PlanStep, ...] = ()
+
+
+class Item(Struct, frozen=True):
+    """Something that was done: UserMessage, CommandExecution, FileChange, McpToolCall, HookPrompt, ..."""
+
+    type: str
+    id: str = ""
+    content: Raw = NOTHING
+    command: tuple[str, ...] = ()
+    source: str = ""
+    aggregated_output: str | None = None
+    exit_code: int | None = None
+    status: str = ""
+    changes: Raw = NOTHING
+    server: str = ""
+    tool: str = ""
+    fragments: tuple[TextPart, ...] = ()
+
+
+class FileChange(Struct, frozen=True):
+    """How one file was changed."""
+
+    move_path: str | None = None
+
+
+class Usage(Struct, frozen=True):
+    """Tokens; those of the input include what was cached."""
+
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def total(self) -> int:
+        """Uncached input plus output."""
+        return self.input_tokens - self.cached_input_tokens + self.output_tokens
+
+
+class TokenCount(Struct, frozen=True):
+    """What was spent in all, and by the newest request."""
+
+    total_token_usage: Usage = Usage()
+    last_token_usage: Usage = Usage()
+
+
+class Setting(Struct, frozen=True):
+    """A mode, or a policy."""
+
+    mode: str = ""
+    type: str = ""
+
+
+class TurnContext(Struct, frozen=True):
+    """How the agent may work in a turn."""
+
+    collaboration_mode: Setting = Setting()
+    sandbox_policy: Setting = Setting()
+
+
+class SessionMeta(Struct, frozen=True):
+    """What the first line says of the session; `thread_source` is user, or subagent."""
+
+    id: str
+    cwd: str
+    thread_source: str = "user"
+
+
+def opens_task(raw: bytes) -> bool:
+    """Return whether this line sets the agent to work; a person's prompt follows where one did."""
+    if b'"task_started"' not in raw:
+        return False
+    line = try_decode(raw, RolloutLine)
+    found = try_decode(line.payload, Payload) if line is not None and line.type == "event_msg" else None
+    return found is not None and found.type == "task_started"
+
+
+def _texts(raw: Raw) -> str:
+    """Return a text, or the texts of its parts."""
+    one = try_decode(raw, str)
+    return one if one is not None else "".join(part.text for part in try_decode(raw, list[TextPart]) or ())
+
+
+# --- The state that they give -------------------------------------------------------------------------------
+
+
+class NotedCall(Struct, frozen=True):
+    """A call, and the byte at which its line begins."""
+
+    call: ToolCall
+    at: int
+
+
+class RolloutState:
+    """Implements hosts.record_files.RecordState. What Codex queues is not in its record."""
+
+    waiting = False
+
+    def __init__(self) -> None:
+        """Start before the first line."""
+        self.last_text, self.last_id, self.last_at = "", "", -1
+        self.ended_at = 0.0
+        self._said_at = 0.0
+        self._task, self._goes_on, self._prompted = "", False, False
+        self._read_only = False
+        self._spent_in_all = 0
+        self._arrived: deque[tuple[int, str]] = deque(maxlen=ARRIVED_LIMIT)
+        self._spent: deque[tuple[int, int]] = deque(maxlen=REQUESTS_LIMIT)
+        self._processes: OrderedDict[int, str] = OrderedDict()
+        self._polls: OrderedDict[str, str] = OrderedDict()
+        self._open(0)
+
+    def _open(self, at: int) -> None:
+        self._opened_at = at
+        self._prompt_id = self._task
+        self._prompts: list[str] = []
+        self._calls: OrderedDict[str, NotedCall] = OrderedDict()
+        self._plan: tuple[Todo, ...] = ()
+        self._interrupted = False
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The turn's tool calls, in order."""
+        return tuple(noted.call for noted in self._calls.values())
+
+    def feed(self, at: int, raw: bytes) -> None:
+        """Process the line that begins at byte `at`."""
+        line = try_decode(raw, RolloutLine)
+        if line is None:
+            return
+        if line.type == "turn_context":
+            modes = try_decode(line.payload, TurnContext) or TurnContext()
+            self._read_only = modes.collaboration_mode.mode == "plan" or (
+                modes.sandbox_policy.type == "read-only"
+            )
+        elif line.type in ("event_msg", "response_item"):
+            found = try_decode(line.payload, Payload)
+            if found is not None and line.type == "event_msg":
+                self._event(at, found)
+            elif found is not None:
+                self._message(at, line, found)
+
+    def turn(self, counted_to: int, position: int) -> Turn:
+        """Return the turn up to byte `position`; see hosts.record_files.RecordState."""
+        counted_to = counted_to if counted_to >= 0 else self._opened_at
+        since = max((at for at, _ in self._arrived), default=-1)
+        begin = min(counted_to, self._opened_at)
+        return Turn(
+            prompts=tuple(self._prompts),
+            prompt_id=self._prompt_id,
+            calls=self.calls,
+            last_message=clip_message(self.last_text),
+            last_message_id=self.last_id,
+            arrived=tuple(name for at, name in self._arrived if at >= begin),
+            calls_since_arrival=sum(1 for noted in self._calls.values() if noted.at > since),
+            todos=self._plan,
+            interrupted=self._interrupted,
+            native_goal=OWN_GOAL if self._goes_on and not self._prompted else "",
+            read_only=self._read_only,
+            tokens=sum(tokens for at, tokens in self._spent if at >= counted_to),
+            position=position,
+        )
+
+    # --- events
+
+    def _event(self, at: int, event: Payload) -> None:
+        match event.type:
+            case "task_started":
+                trigger = event.turn_attribution.turn_trigger if event.turn_attribution else "goal"
+                self._task, self._goes_on, self._prompted = event.turn_id or "", trigger == "goal", False
+                self.ended_at, self._interrupted = 0.0, False
+            case "task_complete" if event.last_agent_message:
+                self.ended_at = self._said_at  # before the stop: the host writes this after its hooks
+            case "turn_aborted":
+                self._interrupted = True
+            case "token_count":
+                self._count(at, try_decode(event.info, TokenCount))
+            case "user_message":
+                self._prompt(at, _texts(event.message))
+            case "patch_apply_end":
+                self._changed(at, event.call_id, event.changes, "completed" if event.success else "failed")
+            case "item_completed":
+                self._item(at, try_decode(event.item, Item))
+            case _:
+                pass
+
+    def _prompt(self, at: int, text: str) -> None:
+        if not self._prompted:
+            self._open(at)
+            self._prompted = True
+        self._prompts.append(clip_prompt(text))
+        if len(self._prompts) > PROMPTS_LIMIT:
+            del self._prompts[1]
+
+    def _count(self, at: int, count: TokenCount | None) -> None:
+        if count is None:
+            return
+        total = count.total_token_usage.total
+        grown = (
+            total - self._spent_in_all if 0 < self._spent_in_all <= total else count.last_token_usage.total
+        )
+        self._spent_in_all = total
+        if grown > 0:
+            self._spent.append((at, grown))
+
+    def _item(self, at: int, item: Item | None) -> None:
+        if item is None:
+            return
+        outcome = ENDINGS.get(item.status, CallOutcome.OK)
+        match item.type:
+            case "UserMessage":
+                self._prompt(at, _texts(item.content))
+            case "HookPrompt":
+                self._delivered(at, "".join(part.text for part in item.fragments))
+            case "CommandExecution" if item.exit_code is not None and item.source != "user_shell":
+                call = _run_call(item.id, "exec_command", item.command)
+                said = result_output(item.aggregated_output or "")
+                self._note(at, replace(call, outcome=outcome, exit_code=item.exit_code, output=said))
+            case "FileChange":
+                self._changed(at, item.id, item.changes, item.status)
+            case "McpToolCall":
+                tool = f"mcp__{item.server}__{item.tool}"[:PATH_LIMIT]
+                doing = tool_action(tool, DOING)
+                self._note(at, ToolCall(id=item.id, tool=tool, doing=doing, outcome=outcome))
+            case _:
+                pass
+
+    def _changed(self, at: int, name: str, changes: Raw, status: str) -> None:
+        found = try_decode(changes, dict[str, FileChange]) or {}
+        paths = [path for old, change in found.items() for path in (old, change.move_path) if path]
+        self._note(
+            at,
+            ToolCall(
+                id=name,
+                tool="apply_patch",
+                doing=ToolAction.EDIT,
+                outcome=ENDINGS.get(status, CallOutcome.FAILED),
+                paths=tuple(path[:PATH_LIMIT] for path in paths),
+            ),
+        )
+
+    def _note(self, at: int, call: ToolCall) -> None:
+        """Remember a call, in its place if it is known."""
+        if call.id in self._calls:
+            self._calls[call.id] = replace(self._calls[call.id], call=call)
+        elif call.id:
+            remember_newest(self._calls, call.id, NotedCall(call, at), CALLS_LIMIT)
+
+    # --- messages to and from the model
+
+    def _message(self, at: int, line: RolloutLine, found: Payload) -> None:
+        match found.type:
+            case "message" if found.role == "assistant":
+                if text := _texts(found.content).strip():
+                    self.last_text, self.last_id, self.last_at = text, found.id or "", at
+                    self._said_at = line.timestamp.timestamp() if line.timestamp else 0.0
+            case "message" if found.role == "user" and line.ordinal is None:
+                text = _texts(found.content)
+                self._delivered(at, text if text.startswith(HOOK_PROMPT) else "")
+            case "function_call" | "custom_tool_call":
+                self._called(at, found, recorded=line.ordinal is not None)
+            case "function_call_output" | "custom_tool_call_output":
+                self._returned(found.call_id, _texts(found.output))
+            case _:
+                pass
+
+    def _delivered(self, at: int, text: str) -> None:
+        if mark := CONTINUATION.search(text):
+            self._arrived.append((at, mark[1]))
+
+    def _called(self, at: int, found: Payload, *, recorded: bool) -> None:
+        """Take in a call that has no result yet. `recorded`: what a program does is recorded as items."""
+        given = _arguments(found.arguments)
+        doing = tool_action(found.name, DOING)
+        if found.name == PROGRAM:
+            doing = ToolAction.READ if recorded else ToolAction.RUN
+        call = ToolCall(
+            id=found.call_id, tool=found.name[:PATH_LIMIT], doing=doing, outcome=CallOutcome.PENDING
+        )
+        if doing is ToolAction.RUN and found.name != PROGRAM:
+            call = _run_call(found.call_id, found.name, given.cmd or given.command)
+        self._note(at, call)
+        if found.name == "write_stdin" and given.session_id in self._processes:
+            remember_newest(self._polls, found.call_id, self._processes[given.session_id], PROCESSES_LIMIT)
+        if doing is ToolAction.TODO and not recorded:  # newer versions refuse it
+            self._plan = tuple(build_todo(one.step, one.status) for one in given.plan[:TODO_LIMIT])
+
+    def _returned(self, name: str, said: str) -> None:
+        """Take in a result, unless an item told more of the call before."""
+        head = said.partition(RESULT_HEAD)[0]
+        code, running = EXIT_CODE.search(head), RUNNING.search(head)
+        exit_code = int(code[1]) if code else None
+        for one in filter(self._calls.get, (name, self._polls.get(name, ""))):
+            noted = self._calls[one]
+            call, output = noted.call, result_output(said)
+            if running is not None and one == name and call.doing is ToolAction.RUN:
+                remember_newest(self._processes, int(running[1]), one, PROCESSES_LIMIT)
+            if call.outcome is not CallOutcome.PENDING and not (one != name and exit_code is not None):
+                continue
+            if call.doing is ToolAction.RUN and call.tool != PROGRAM:
+                well = running is not None or exit_code == 0
+                call = replace(call, exit_code=exit_code)
+            else:
+                well = call.doing is not ToolAction.EDIT or exit_code == 0
+            outcome = CallOutcome.OK if well else CallOutcome.FAILED
+            self._calls[one] = replace(noted, call=replace(call, outcome=outcome, output=output))
+
+
+def _run_call(name: str, tool: str, command: str | tuple[str, ...]) -> ToolCall:
+    """Return the call of a command that has no result yet."""
+    if not isinstance(command, str):
+        command = command[-1] if len(command) == SHELL_WORDS and command[1].startswith("-") else join(command)
+    line = strip_control_codes(command)
+    return ToolCall(
+        id=name,
+        tool=tool,
+        doing=ToolAction.RUN,
+        outcome=CallOutcome.PENDING,
+        command=truncate_middle(line, COMMAND_LIMIT),
+        runs=shell.parse_simple_commands(line),
+    )
+
+
+def _arguments(raw: Raw) -> CallArguments:
+    """Return the arguments, which the model wrote as JSON in a text."""
+    text = try_decode(raw, str) or ""
+    return try_decode(text.encode("utf-8", "replace"), CallArguments) or CallArguments()
+
+
+ROLLOUT: Final = RecordFormat(state=RolloutState, opens_turn=opens_task)
+
+
+# --- Sessions that were recorded, for people who have not put Supervisor into the host ----------------------
+
+
+HEAD_BYTES: Final = 1 << 20
+"""Bytes of the first line, which holds the host's instructions."""
+NEWEST_FILES: Final = 500
+"""Rollouts that are looked at, those that changed last."""
+
+
+def user_folder(environment: Mapping[str, str]) -> Path:
+    """The user's folder of settings, plugins and rollouts."""
+    return Path(environment.get("CODEX_HOME") or Path.home() / ".codex")
+
+
+def newest_session(project: str, environment: Mapping[str, str], session: str = "") -> RecordedSession | None:
+    """Return Codex's newest session of a folder (its real path), or the one whose id begins so."""
+    files = user_folder(environment).glob("sessions/*/*/*/rollout-*.jsonl")
+    for path in heapq.nlargest(NEWEST_FILES, files, key=lambda path: path.stat().st_mtime):
+        with suppress(BadInputError, OSError):
+            found = read_recorded(path)
+            if found.project == project and found.key.id.startswith(session):
+                return found
+    return None
+
+
+def read_recorded(path: Path) -> RecordedSession:
+    """Return the session of a rollout. Raises BadInputError, also for a subagent's, and OSError."""
+    with path.open("rb") as file:
+        line = try_decode(file.readline(HEAD_BYTES), RolloutLine)
+    meta = try_decode(line.payload, SessionMeta) if line and line.type == "session_meta" else None
+    if line is None or meta is None or meta.thread_source != "user":
+        raise BadInputError(f"{path}: no rollout of a session of Codex")
+    return RecordedSession(
+        key=SessionKey(HOST, checked_session_id(meta.id)),
+        project=meta.cwd,
+        began=line.timestamp.timestamp() if line.timestamp else 0.0,
+        changed=path.stat().st_mtime,
+        transcript=str(path),
+    )
