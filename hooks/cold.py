@@ -28,7 +28,9 @@ KEPT_PREFIXES = ("LC_", "XDG_", "SUPERVISOR_")
 """What the sidecar may know of the environment of the session that happens to start it."""
 DYING_S = 0.05
 """The kernel may close a dead process's connections before the socket at which it listened."""
-TYPED = rb'"prompt"\s*:\s*"\s*[/$]supervisor:(goal|retry|rubric|trust|accept)\b'
+SKILL = rb'The user explicitly invoked the \\"'
+"""How Copilot CLI begins the text of a typed command."""
+TYPED = rb'"prompt"\s*:\s*"(%b|\s*)[/$]supervisor:(goal|retry|rubric|trust|accept)\b' % SKILL
 
 
 def rescue(
@@ -61,6 +63,18 @@ def rescue(
     import json
 
     return json.dumps(said).encode()
+
+
+def warn(answer: bytes) -> None:
+    """Say on standard error what the user is to read, and end with 2: the host shows nothing else.
+
+    What was answered counts all the same.
+    """
+    import json
+
+    sys.stderr.buffer.write(json.loads(answer)["systemMessage"].encode("utf-8", "replace"))
+    sys.stderr.flush()
+    os._exit(2)
 
 
 def renew(state: bytes) -> bytes:

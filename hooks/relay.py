@@ -1,7 +1,8 @@
 """The relay of hosts that start a process per event: the event in, one line to the sidecar, its answer out.
 
-Arguments: its path, Claude Code's name of the event, longest silence and wait (seconds), the host. It decides
-nothing, imports little, prints one JSON object or nothing, and ends with 0. cold.py does the rest.
+Arguments: its path, Claude Code's name of the event, longest silence and wait (seconds), the host, and `warn`
+where the host shows only what a hook warns of. It decides nothing, imports little, prints one JSON object or
+nothing, and ends with 0. cold.py does the rest.
 """
 
 import posix
@@ -64,7 +65,8 @@ def _ask(event: bytes, state: bytes, silence: float, end: float) -> bytes:
 
 def main() -> None:
     """Relay one event."""
-    if b"SUPERVISOR_WORKER" in posix.environ:
+    foreign = b"COPILOT_HOOK_DIR" in posix.environ and sys.argv[5] != "copilot"  # it runs others' hooks, too
+    if foreign or b"SUPERVISOR_WORKER" in posix.environ:
         return
     home = posix.environ.get(b"XDG_STATE_HOME", b"")
     state = home if home[:1] == b"/" else posix.environ.get(b"HOME", b"") + b"/.local/state"
@@ -76,6 +78,8 @@ def main() -> None:
         answer = _cold("rescue", _ask, arguments, trouble)
     sys.stdout.buffer.write(answer)
     sys.stdout.flush()
+    if sys.argv[6:] and b'"systemMessage"' in answer:
+        _cold("warn", answer)
 
 
 try:

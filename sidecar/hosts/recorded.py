@@ -12,9 +12,10 @@ from sidecar.hosts.claude_code import record as claude_record
 from sidecar.hosts.claude_code.codec import HOST as CLAUDE_CODE
 from sidecar.hosts.codex import record as codex_record
 from sidecar.hosts.codex.codec import HOST as CODEX
+from sidecar.hosts.copilot import record as copilot_record
 from sidecar.hosts.opencode import record as opencode_record
 from sidecar.hosts.ports import RecordedSession
-from sidecar.hosts.shared import OPENCODE
+from sidecar.hosts.shared import COPILOT, OPENCODE
 from sidecar.kernel.errors import BadInputError
 
 
@@ -33,6 +34,7 @@ class SessionRecords(Struct, frozen=True):
 
 RECORDS: Final = {
     CODEX: SessionRecords(codex_record.newest_session, codex_record.read_recorded),
+    COPILOT: SessionRecords(copilot_record.newest_session, copilot_record.read_recorded),
     CLAUDE_CODE: SessionRecords(claude_record.newest_session, claude_record.read_recorded),
     OPENCODE: SessionRecords(opencode_record.newest_session, opencode_record.read_recorded, ""),
 }

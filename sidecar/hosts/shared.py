@@ -36,6 +36,7 @@ T = TypeVar("T")
 
 
 OPENCODE: Final = "opencode"
+COPILOT: Final = "copilot"
 CLIENT: Final = "client"
 """The host's name in sessions that a person opened for a client of our tools that is no host."""
 HOST_ALIASES: Final = {"claude": "claude-code"}
@@ -88,7 +89,7 @@ def event_fields(
     )
 
 
-SERVER_PREFIX: Final = r"(?:mcp__(?:plugin_supervisor_)?supervisor__|supervisor_)"
+SERVER_PREFIX: Final = r"(?:mcp__(?:plugin_supervisor_)?supervisor__|supervisor[_-])"
 """The prefixes that hosts put before the names of our server's tools."""
 HARMLESS_TOOLS: Final = re.compile(
     rf"{SERVER_PREFIX}(?:status|rubric|gates|evidence|explain|skill_list|(?:task|note)_[a-z_]+|"

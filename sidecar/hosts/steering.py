@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.hosts.shared import OPENCODE
+from sidecar.hosts.shared import COPILOT, OPENCODE
 from sidecar.kernel.session import Environment
 from sidecar.platform.files import read_whole
 from sidecar.platform.steering import SteeringKind, describe_edit
@@ -193,3 +193,30 @@ CODEX_STEERING: Final = HostSteering(
         **dict.fromkeys(("Codex's hooks.json", ".codex/hooks.json"), SteeringKind(live=True)),
     },
 )
+
+
+# --- Copilot CLI --------------------------------------------------------------------------------------------
+
+
+COPILOT_HOOKS: Final = "hooks/*.json"
+"""All of these run, beside those of the settings and of plugins."""
+
+
+def copilot_user_folder(environment: Environment) -> Path:
+    """The user's folder of settings and sessions."""
+    return Path(environment.get("COPILOT_HOME") or Path(environment.get("HOME") or Path.home(), ".copilot"))
+
+
+def _copilot_user_files(environment: Environment) -> dict[str, Path]:
+    folder = copilot_user_folder(environment)
+    return {f"{COPILOT}/{name}": folder / name for name in ("settings.json", COPILOT_HOOKS)}
+
+
+def _copilot_project_files(project: Path, environment: Environment) -> tuple[Path, ...]:
+    named = copilot_user_folder(environment) / "settings.json" if environment.get("COPILOT_HOME") else None
+    places = (".github/copilot/settings.json", f".github/{COPILOT_HOOKS}")
+    return (*(project / place for place in places), *filter(None, (named,)))
+
+
+COPILOT_STEERING: Final = HostSteering(_copilot_user_files, _copilot_project_files, {}, ("COPILOT_HOME",))
+"""Its settings have the names that Claude Code's have, and are of the same kind."""

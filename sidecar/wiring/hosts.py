@@ -19,8 +19,14 @@ from msgspec import Struct
 from sidecar.evidence.ports import EvidenceServices
 from sidecar.hosts import unrecorded
 from sidecar.hosts.ports import HostCodec, HostTranscripts, Transcripts
-from sidecar.hosts.shared import OPENCODE
-from sidecar.hosts.steering import CLAUDE_STEERING, CODEX_STEERING, OPENCODE_STEERING, HostSteering
+from sidecar.hosts.shared import COPILOT, OPENCODE
+from sidecar.hosts.steering import (
+    CLAUDE_STEERING,
+    CODEX_STEERING,
+    COPILOT_STEERING,
+    OPENCODE_STEERING,
+    HostSteering,
+)
 from sidecar.hosts.unrecorded import RunCodec
 from sidecar.kernel.events import HostEvent
 from sidecar.kernel.runs import RUN_HOST
@@ -102,6 +108,19 @@ def _altered_in_opencode(event: HostEvent) -> str:
     return altered_plugin(event.environment, Path(event.project))
 
 
+def _copilot_codec() -> HostCodec:
+    from sidecar.hosts.copilot.codec import CopilotCodec
+
+    return CopilotCodec()
+
+
+def _copilot_record(services: EvidenceServices) -> Transcripts:
+    from sidecar.hosts.copilot.record import RECORD
+    from sidecar.hosts.record_files import RecordFiles
+
+    return RecordFiles(RECORD, services.clock.pause)
+
+
 def _stops(services: EvidenceServices) -> Transcripts:
     return unrecorded.MarkerTurns(services.workspace, services.store)
 
@@ -110,6 +129,7 @@ HOSTS: Final = {
     "claude-code": Host(_claude_code_codec, _claude_code_record, CLAUDE_STEERING, _altered_in_claude_code),
     OPENCODE: Host(_opencode_codec, _opencode_record, OPENCODE_STEERING, _altered_in_opencode),
     "codex": Host(_codex_codec, _codex_record, CODEX_STEERING, _altered_in_codex),
+    COPILOT: Host(_copilot_codec, _copilot_record, COPILOT_STEERING),
     unrecorded.HOST: Host(lambda: unrecorded.MarkerCodec(os.environ), _stops),
     RUN_HOST: Host(RunCodec, _stops),
 }
