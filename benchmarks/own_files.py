@@ -21,7 +21,7 @@ import msgspec
 from measure import Figure, Report, Series, in_turn, rounds
 from stage import HERE, Stage, Unfit, staged
 
-from sidecar.hosts.claude_code.install import edit_deny_rules
+from sidecar.hosts.claude_code.settings import edit_deny_rules
 from sidecar.platform.installation import plugin_root
 from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
 from support.model_server import ScriptedModel

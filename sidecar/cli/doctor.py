@@ -16,20 +16,22 @@ import click
 from msgspec.structs import replace
 
 from sidecar import __version__
-from sidecar.cli import doctor_hosts
 from sidecar.cli.config import CommandLineFiles
-from sidecar.cli.doctor_checks import (
+from sidecar.cli.doctor_checks import check_offered_tools
+from sidecar.cli.link import call_sidecar, greet_sidecar
+from sidecar.cli.printing import echo_json
+from sidecar.cli.screen import Screen
+from sidecar.hosts.installers import build_installers
+from sidecar.hosts.installing import (
     DoctorFinding,
     FindingLevel,
     HostFindings,
+    HostInstaller,
     error_finding,
     ok_finding,
     problem_finding,
     warning_finding,
 )
-from sidecar.cli.link import call_sidecar, greet_sidecar
-from sidecar.cli.printing import echo_json
-from sidecar.cli.screen import Screen
 from sidecar.judging.backends.chain import RULES, build_judge
 from sidecar.judging.ports import Judge
 from sidecar.kernel.effects import JudgeCase
@@ -90,7 +92,9 @@ async def _run_checks(report: _FindingsReport, *, probe: bool) -> int:
     hosts = await examine_hosts()
     begun, configured = not any(broken), not broken[-1]
     broken += [report.add(host.lines) for host in hosts]
-    broken += [report.add((await host.tools(),)) for host in hosts if begun and host.tools]
+    for host in hosts:
+        if begun and host.server:
+            broken.append(report.add((await check_offered_tools(host.title, host.server),)))
     if probe and not any(broken):
         broken += [report.add((await host.probe(),)) for host in hosts if host.probe]
     judge = build_judge(plugin_root() / "rubric", os.environ)
@@ -240,9 +244,10 @@ def _check_judge() -> DoctorFinding:
         return ok_finding(f"judge: {chosen.backend} ({chosen.why})")
     if settings.judge.backend == RULES:
         return ok_finding(f"judge: rules and checks alone ({chosen.why})")
-    if doctor_hosts.installed_plugin_files():
-        return ok_finding("judge: in OpenCode the model of the session")
-    hint = _install_hint() if doctor_hosts.find_opencode() else doctor_hosts.GET_CLAUDE
+    lenders = [one for one in _installers() if one.lends_model]
+    if lender := next((one for one in lenders if one.present()), None):
+        return ok_finding(f"judge: in {lender.title} the model of the session")
+    hint = _install_hint() if any(one.program.path for one in lenders) else _installers()[0].get
     what = f"no judge model: rules and checks decide alone ({chosen.why})"
     return warning_finding(what, f"{hint}, or see docs/models.md")
 
@@ -266,23 +271,30 @@ async def probe_judge(judge: Judge) -> DoctorFinding | None:
 
 
 async def examine_hosts() -> list[HostFindings]:
-    """Check each host that is installed. Where one has our plugin, the other need not have it."""
-    found = list[HostFindings]()
+    """Check each host that is installed. Where one has our plugin, the others need not have it."""
+    found, installers = list[HostFindings](), _installers()
     try:
-        if doctor_hosts.find_claude():
-            found.append(await doctor_hosts.examine_claude(needed=not doctor_hosts.installed_plugin_files()))
-        if doctor_hosts.find_opencode() or doctor_hosts.installed_plugin_files():
-            found.append(await doctor_hosts.examine_opencode(needed=not any(host.probe for host in found)))
+        for at, one in enumerate(installers):
+            if one.program.path or one.present():
+                others = any(host.probe for host in found) or any(
+                    two.present() for two in installers[at + 1 :]
+                )
+                found.append(await one.examine(needed=not others))
     except OSError as trouble:
         found.append(HostFindings((unusable_path_error(trouble),)))
-    get = f"{doctor_hosts.GET_CLAUDE}, or: {doctor_hosts.GET_OPENCODE}"
-    return found or [HostFindings((warning_finding("neither Claude Code nor OpenCode is on PATH", get),))]
+    *most, last = (one.title for one in installers)
+    absent = f"neither {', '.join(most)} nor {last} is on PATH"
+    get = ", or: ".join(one.get for one in installers)
+    return found or [HostFindings((warning_finding(absent, get),))]
+
+
+def _installers() -> list[HostInstaller]:
+    return [*build_installers(os.environ, Path.cwd()).values()]
 
 
 def _install_hint() -> str:
     """The install command to suggest; it fails where the host is missing, so that comes first."""
-    claude = doctor_hosts.find_claude()
-    if doctor_hosts.installed_plugin_files() or (doctor_hosts.find_opencode() and not claude):
-        return doctor_hosts.INSTALL_IN_OPENCODE
-    install = doctor_hosts.INSTALL_IN_CLAUDE
-    return install if claude else f"{doctor_hosts.GET_CLAUDE} && {install}"
+    installers = _installers()
+    there = [one for one in installers if one.present()] or [one for one in installers if one.program.path]
+    best = (there or installers)[0]
+    return best.install_command if there else f"{best.get} && {best.install_command}"

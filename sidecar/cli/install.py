@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import sys
 import sysconfig
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,15 +13,20 @@ import click
 
 from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agent_shell
-from sidecar.cli.install_opencode import OpenCodeFile, Steps, loaded_plugin_files, plugin_file_scope
-from sidecar.cli.options import CLAUDE_CODE, OPENCODE, HostChoice
+from sidecar.cli.options import HostChoice
 from sidecar.cli.printing import echo
-from sidecar.hosts.claude_code import install as plugin
-from sidecar.platform import installation, paths, processes
+from sidecar.hosts.installers import INSTALLERS, build_installers
+from sidecar.hosts.installing import (
+    RUBRIC_EDITOR,
+    STATUS_LINE,
+    HostInstaller,
+    InstallOrder,
+    Steps,
+)
+from sidecar.platform import installation, paths
 from sidecar.platform.client import SidecarClient, StopOutcome
 
-HOSTS: Final = (CLAUDE_CODE, OPENCODE)
-HOST_ARGUMENT: Final = click.argument("host", type=HostChoice(HOSTS))
+HOST_ARGUMENT: Final = click.argument("host", type=HostChoice(tuple(INSTALLERS)))
 SCOPE_OPTION: Final = click.option(
     "--scope",
     type=click.Choice(["user", "project"]),
@@ -38,13 +41,13 @@ PURGE_OPTION: Final = click.option(
     help="With the last host, also remove your settings and what Supervisor remembers of sessions.",
 )
 RUBRIC_EDITOR_OPTION: Final = click.option(
-    "--with-rubric-editor",
+    RUBRIC_EDITOR,
     is_flag=True,
     help="For claude-code: a second plugin shows the agent what is wrong with a rubric.md. It takes the "
     "language server for all .md files, so leave it out where another plugin should have it.",
 )
 STATUS_LINE_OPTION: Final = click.option(
-    "--status-line",
+    STATUS_LINE,
     "with_status_line",
     is_flag=True,
     help="Show where the goal stands: in Claude Code's status line, behind what is there; in OpenCode beside "
@@ -62,20 +65,12 @@ def install(
     host: str, scope: str, *, with_rubric_editor: bool, with_status_line: bool, print_only: bool
 ) -> None:
     """Put Supervisor into a host: its plugin, and which sidecar the plugin starts."""
-    if with_rubric_editor and host != CLAUDE_CODE:
-        raise click.UsageError(
-            f"--with-rubric-editor belongs to {CLAUDE_CODE}; {host} has it in its one file"
-        )
-    runtime, steps = _announced_runtime(), Steps(print_only)
-    if host == CLAUDE_CODE:
-        plugins = (plugin.PLUGIN_ID, *((plugin.RUBRIC_PLUGIN_ID,) if with_rubric_editor else ()))
-        _install_into_claude(scope, plugins, runtime, steps)
-        if with_status_line:
-            settings = plugin.user_settings_file(os.environ)
-            shown = f"show the goal in the status line of {settings}"
-            steps.do(shown, plugin.put_status_line, settings, runtime)
-    else:
-        _install_into_opencode(scope, runtime, steps, status_line=with_status_line)
+    installer = _installers()[host]
+    typed = {RUBRIC_EDITOR: with_rubric_editor, STATUS_LINE: with_status_line}
+    options = frozenset(option for option, on in typed.items() if on)
+    for option in options & installer.refused.keys():
+        raise click.UsageError(f"{option} is not for {host}: {installer.refused[option]}")
+    _put(installer, scope, _announced_runtime(), Steps(print_only, echo), options)
 
 
 @click.command()
@@ -86,26 +81,26 @@ def upgrade(*, print_only: bool) -> None:
     The command itself is upgraded by what installed it (`uv tool upgrade`, `pipx upgrade`, `pip install`);
     the runtime of a marketplace plugin by /supervisor:install, typed in Claude Code after `/plugin update`.
     """
-    here, done = str(Path.cwd()), False
-    runtime, steps = _announced_runtime(), Steps(print_only)
+    runtime, steps, done = _announced_runtime(), Steps(print_only, echo), False
     ending = "end the sidecar; the next event of a host starts it with the code that is installed now"
     steps.do(ending, lambda: f"the sidecar: {SidecarClient(paths.user_paths()).stop()}")
-    try:
-        installed = plugin.ClaudePlugins(os.environ, here).installed()
-    except installation.HostError as trouble:
-        echo(f"Claude Code: {trouble}")
-        installed = ()
-    for scope in dict.fromkeys(one.scope for one in installed if one.project_path in {"", here}):
-        plugins = tuple(one.id for one in installed if one.scope == scope)
-        _install_into_claude(scope, plugins, runtime, steps, verb="update")
-        done = True
-    for place in loaded_plugin_files(os.environ, Path.cwd()):
-        _install_into_opencode(plugin_file_scope(place), runtime, steps)
-        done = True
+    for installer in _installers().values():
+        try:
+            scopes = installer.scopes()
+        except installation.HostError as trouble:
+            echo(f"{installer.title}: {trouble}")
+            continue
+        for scope in scopes:
+            _put(installer, scope, runtime, steps, renew=True)
+            done = True
     if not done:
         raise installation.HostError(
-            "no host has Supervisor here", *(f"supervisor install {one}" for one in HOSTS)
+            "no host has Supervisor here", *(f"supervisor install {one}" for one in INSTALLERS)
         )
+
+
+def _installers() -> dict[str, HostInstaller]:
+    return build_installers(os.environ, Path.cwd())
 
 
 def _announced_runtime() -> Path:
@@ -115,38 +110,26 @@ def _announced_runtime() -> Path:
     return runtime
 
 
-def _install_into_claude(
-    scope: str, plugins: Sequence[str], runtime: Path, steps: Steps, *, verb: str = "install"
+def _put(  # noqa: PLR0913, PLR0917 - what was typed
+    installer: HostInstaller,
+    scope: str,
+    runtime: Path,
+    steps: Steps,
+    options: frozenset[str] = frozenset(),
+    renew: bool = False,  # noqa: FBT001, FBT002 - see above
 ) -> None:
-    """Install or update the plugins, then the rules that keep the host's agent from our own files."""
-    orders: list[tuple[str, ...]] = [("plugin", "marketplace", "add", str(installation.plugin_root()))]
-    orders += [("plugin", verb, one, "--scope", scope) for one in plugins]
-    folders, settings = paths.user_paths(), plugin.user_settings_file(os.environ)
-    old, new = (plugin.deny_rules(folders, one) for one in (folders.recorded_runtime(), runtime))
-    _run_in_claude(plugin.ClaudePlugins(os.environ, str(Path.cwd())), orders, steps)
+    installer.put(
+        InstallOrder(
+            scope=scope,
+            runtime=runtime,
+            prepare=lambda: _prepare_runtime(runtime),
+            options=options,
+            renew=renew,
+        ),
+        steps,
+    )
     if not steps.print_only:
-        _prepare_runtime(runtime)
-        plugin.repair_copies(os.environ)
-    denial = f"deny the agent, in {settings}: {', '.join(new)}"
-    steps.do(denial, plugin.replace_deny_rules, settings, old, new)
-    if not steps.print_only:
-        echo("Done. Start claude in a project and type: /supervisor:goal all tests pass")
-
-
-def _run_in_claude(claude: plugin.ClaudePlugins, orders: Sequence[tuple[str, ...]], steps: Steps) -> None:
-    for order in orders:
-        steps.do(shlex.join(("claude", *order)), claude.run, *order)
-
-
-def _install_into_opencode(scope: str, runtime: Path, steps: Steps, *, status_line: bool = False) -> None:
-    place = OpenCodeFile(os.environ, Path.cwd(), scope)
-    text = place.text(runtime)
-    if not steps.print_only:
-        _prepare_runtime(runtime)
-    place.put(text, steps)
-    place.put_status_line(runtime, steps, wanted=status_line)
-    if not steps.print_only:
-        echo("Done. Start opencode in a project and type: /supervisor:goal all tests pass")
+        echo(f"Done. Start {installer.command} in a project and type: {installer.typed}")
 
 
 def _prepare_runtime(runtime: Path) -> None:
@@ -168,56 +151,16 @@ def uninstall(host: str, scope: str, *, purge: bool, print_only: bool) -> None:
         refuse_agent_shell()  # the record of what they did is what is removed
         if not print_only:
             SidecarClient(paths.user_paths()).stop()  # it refuses agents, whatever code it runs
-    if host == OPENCODE:
-        _remove_from_opencode(scope, Steps(print_only), purge=purge)
-    else:
-        _remove_from_claude(scope, Steps(print_only), purge=purge)
+    steps, installers = Steps(print_only, echo), _installers()
+    if installers[host].take(scope, steps):
+        _remove_runtime(host, installers, steps, purge=purge)
 
 
-def _remove_from_claude(scope: str, steps: Steps, *, purge: bool) -> None:
-    host_plugins = plugin.ClaudePlugins(os.environ, str(Path.cwd()))
-    folders, settings = paths.user_paths(), plugin.user_settings_file(os.environ)
-    installed = host_plugins.installed()
-    ours = [one for one in installed if one.scope == scope and one.project_path in {"", str(Path.cwd())}]
-    orders: list[tuple[str, ...]] = [("plugin", "uninstall", one.id, "--scope", scope) for one in ours]
-    last = len(installed) == len(ours)
-    if last and host_plugins.known():
-        orders.append(("plugin", "marketplace", "remove", plugin.MARKETPLACE))
-    if last:  # while the runtime is there, which may lie in the plugin's data
-        denied = plugin.deny_rules(folders, folders.recorded_runtime())
-        told = f"take what an install denied the agent out of {settings}"
-        steps.do(told, plugin.replace_deny_rules, settings, denied, ())
-    _run_in_claude(host_plugins, orders, steps)
-    if not ours:
-        echo(f"the plugin is not installed in the scope {scope}")
-    if last:
-        told = f"take our part of the status line out of {settings}"
-        steps.do(told, plugin.put_status_line, settings, None)
-        other = "OpenCode" if loaded_plugin_files(os.environ, Path.cwd()) else ""
-        _remove_runtime(other, steps, purge=purge)
-
-
-def _remove_from_opencode(scope: str, steps: Steps, *, purge: bool) -> None:
-    place = OpenCodeFile(os.environ, Path.cwd(), scope)
-    place.take(steps)
-    if elsewhere := place.elsewhere():
-        echo(f"{elsewhere[0]} stays")
-        return
-    _remove_runtime("Claude Code" if _claude_has_plugin() else "", steps, purge=purge)
-
-
-def _claude_has_plugin() -> bool:
-    """Whether our plugin is in Claude Code; assumed where `claude` exists but does not list its plugins."""
-    try:
-        return bool(plugin.ClaudePlugins(os.environ, str(Path.cwd())).installed())
-    except installation.HostError:
-        return bool(processes.find_program("claude", os.environ, str(Path.cwd())))
-
-
-def _remove_runtime(other: str, steps: Steps, *, purge: bool) -> None:
-    """End the sidecar and forget the runtime; keep both where another host, `other`, needs them."""
+def _remove_runtime(host: str, installers: dict[str, HostInstaller], steps: Steps, *, purge: bool) -> None:
+    """End the sidecar and forget the runtime; keep both where another host than `host` needs them."""
     folders = paths.user_paths()
-    if other:
+    others = (one.title for name, one in installers.items() if name != host and one.holds())
+    if other := next(others, ""):
         echo(f"{other} needs the sidecar and {folders.runtime}: they stay")
         return
 
@@ -233,8 +176,8 @@ def _remove_runtime(other: str, steps: Steps, *, purge: bool) -> None:
         return
     if not steps.print_only:
         SidecarClient(folders).wait_until_gone()
-    places = (folders.state, folders.config, plugin.cached_plugins(os.environ))
-    for folder in filter(Path.exists, places):
+    kept = (folder for one in installers.values() for folder in one.leftovers())
+    for folder in filter(Path.exists, (folders.state, folders.config, *kept)):
         steps.do(f"remove {folder}", shutil.rmtree, folder)
 
 

@@ -33,27 +33,30 @@ class HostProgram:
         self._environment = environment
         self._project = project
 
+    async def result(
+        self, *arguments: str, seconds: float = HOST_LIMIT_S, keep: int = OUTPUT_LIMIT, folder: str = ""
+    ) -> processes.ProcessResult:
+        """Run one command, in the project or another folder; keep at most `keep` bytes of each stream."""
+        return await processes.run_process(
+            (self.path, *arguments),
+            cwd=folder or self._project,
+            environment=self._environment,
+            seconds=seconds,
+            keep=keep,
+            separate=True,
+        )
+
     def run(self, *arguments: str, seconds: float = HOST_LIMIT_S, keep: int = OUTPUT_LIMIT) -> bytes:
         """Run one command; return at most `keep` bytes of what it printed. Raises HostError."""
         if not self.path:
             raise HostError(f"{self.title} is not on PATH", "add its folder to PATH")
-        line = (self.path, *arguments)
-        ended = asyncio.run(
-            processes.run_process(
-                line,
-                cwd=self._project,
-                environment=self._environment,
-                seconds=seconds,
-                keep=keep,
-                separate=True,
-            )
-        )
+        ended = asyncio.run(self.result(*arguments, seconds=seconds, keep=keep))
         if ended.exit_code == 0:
             return ended.output
         said = (ended.errors or ended.output).decode("utf-8", "replace").strip()
         raise HostError(
             f"{self.name} {' '.join(arguments)} failed: {ended.reason or said or ended.exit_code}",
-            f"try it yourself: {shlex.join(line)}",
+            f"try it yourself: {shlex.join((self.path, *arguments))}",
         )
 
     def listed(self, kind: type[T], *arguments: str) -> T:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -146,3 +147,13 @@ def compile_packages() -> tuple[str, ...]:
         if not folder or not compileall.compile_dir(folder, quiet=2):
             failed.append(name)
     return tuple(failed)
+
+
+def is_newer_version(one: str, other: str) -> bool:
+    """Whether version `one` is newer than `other`, by the numbers with which they begin."""
+    return _version_numbers(one) > _version_numbers(other)
+
+
+def _version_numbers(version: str) -> tuple[int, ...]:
+    found = re.match(r"\d{1,9}(?:\.\d{1,9})*", version)
+    return tuple(int(number) for number in found[0].split(".")) if found else ()

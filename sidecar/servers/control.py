@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -118,13 +117,3 @@ class SidecarControl:
         """End now: what is in progress is cancelled."""
         self.patience_s = 0.0
         self.ending.set()
-
-
-def is_newer_version(one: str, other: str) -> bool:
-    """Whether version `one` is newer than `other`, by the numbers with which they begin."""
-    return _version_numbers(one) > _version_numbers(other)
-
-
-def _version_numbers(version: str) -> tuple[int, ...]:
-    found = re.match(r"\d{1,9}(?:\.\d{1,9})*", version)
-    return tuple(int(number) for number in found[0].split(".")) if found else ()

@@ -24,7 +24,7 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from sidecar.kernel.errors import BadInputError
-from sidecar.platform.installation import read_code_digest
+from sidecar.platform.installation import is_newer_version, read_code_digest
 from sidecar.platform.rpc import (
     BAD_INPUT,
     INTERNAL_FAULT,
@@ -39,7 +39,7 @@ from sidecar.platform.rpc import (
 )
 from sidecar.servers import SOCKET_BACKLOG
 from sidecar.servers.connection import Connection
-from sidecar.servers.control import BackgroundWork, Methods, Peer, SidecarControl, is_newer_version
+from sidecar.servers.control import BackgroundWork, Methods, Peer, SidecarControl
 
 CANCEL_S: Final = 5.0
 """Seconds that cancelled requests have to release what they hold, such as processes."""

@@ -66,7 +66,7 @@ def _claude_code_record(services: EvidenceServices) -> Transcripts:
 
 
 def _altered_in_claude_code(event: HostEvent) -> str:
-    from sidecar.hosts.claude_code.install import altered_plugin
+    from sidecar.hosts.claude_code.settings import altered_plugin
 
     return altered_plugin(event.environment)
 
@@ -103,7 +103,7 @@ def _opencode_record(services: EvidenceServices) -> Transcripts:
 
 
 def _altered_in_opencode(event: HostEvent) -> str:
-    from sidecar.hosts.opencode.install import altered_plugin
+    from sidecar.hosts.opencode.plugin_file import altered_plugin
 
     return altered_plugin(event.environment, Path(event.project))
 

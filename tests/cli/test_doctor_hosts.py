@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from sidecar import __version__, cli
-from sidecar.cli import doctor, doctor_hosts
-from sidecar.cli.doctor_checks import DoctorFinding, FindingLevel
-from sidecar.hosts.claude_code import install as plugin
-from sidecar.hosts.claude_code.install import user_settings_file
+from sidecar.cli import doctor
+from sidecar.hosts.claude_code import settings as plugin
+from sidecar.hosts.claude_code.settings import user_settings_file
+from sidecar.hosts.installing import DoctorFinding, FindingLevel
+from sidecar.hosts.opencode.install import OpenCodeInstaller
 from sidecar.kernel.events import JudgeFailed
 from sidecar.platform import installation
 from sidecar.platform.event_log import LOG_FILE
@@ -324,7 +325,7 @@ async def test_a_probe_that_fails_says_why_shortly(
     here.has_opencode()
     install()
     monkeypatch.setenv("OPENCODE_SAYS", says)
-    line = await doctor_hosts.probe_opencode()
+    line = await OpenCodeInstaller(os.environ, here.project).probe()
     assert line.level is FindingLevel.ERROR
     assert what in line.what
     assert len(line.what) < 300

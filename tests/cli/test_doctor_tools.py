@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from sidecar.cli import doctor_checks as doctor_tools
-from sidecar.cli.doctor_checks import FindingLevel, check_offered_tools
+from sidecar.cli.doctor_checks import check_offered_tools
+from sidecar.hosts.installing import FindingLevel
 from support.table import often
 
 pytestmark = pytest.mark.process

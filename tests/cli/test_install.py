@@ -9,7 +9,7 @@ import pytest
 
 from sidecar import cli
 from sidecar.cli import config
-from sidecar.hosts.claude_code import install as plugin
+from sidecar.hosts.claude_code import settings as plugin
 from sidecar.platform import installation
 from sidecar.platform.client import SidecarClient, StopOutcome
 from sidecar.platform.paths import user_paths

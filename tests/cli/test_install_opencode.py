@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sidecar import cli
-from sidecar.hosts.opencode.install import identify_plugin_file
+from sidecar.hosts.opencode.plugin_file import identify_plugin_file
 from sidecar.platform import installation
 from sidecar.platform.paths import user_paths
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from sidecar import __version__
-from sidecar.hosts.claude_code import install as plugin
-from sidecar.hosts.opencode import install as plugin_file
+from sidecar.hosts.claude_code import settings as plugin
+from sidecar.hosts.opencode import plugin_file
 from sidecar.platform import installation
 from sidecar.platform.installation import altered_plugin_files, plugin_root
 

@@ -19,9 +19,9 @@ from msgspec import Struct
 import sidecar
 from sidecar.platform import client, installation
 from sidecar.platform.client import SidecarClient, SidecarError, SidecarRefusedError, StopOutcome
+from sidecar.platform.installation import is_newer_version
 from sidecar.platform.paths import Paths, user_paths
 from sidecar.platform.rpc import HelloAnswer
-from sidecar.servers.control import is_newer_version
 
 pytestmark = pytest.mark.process
 

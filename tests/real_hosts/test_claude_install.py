@@ -13,7 +13,7 @@ import pytest
 from real_hosts.host import BUSY, Host
 from real_hosts.supervised import SUPERVISOR, Supervised, reads_shop, says, supervised, writes_shop
 from sidecar.cli.demo_agent import TEST_SOURCE
-from sidecar.hosts.claude_code.install import put_status_line
+from sidecar.hosts.claude_code.settings import put_status_line
 from sidecar.platform.installation import plugin_root
 from support.model_script import ReplyRule, RequestMatch, reply_structured
 from support.model_server import ScriptedModel

@@ -11,7 +11,8 @@ import pytest
 
 from servers.bench import Bench, happens
 from servers.conftest import Start
-from sidecar.servers.control import Methods, SidecarControl, is_newer_version
+from sidecar.platform.installation import is_newer_version
+from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.sidecar import SidecarIntervals
 from support.table import over_table
 

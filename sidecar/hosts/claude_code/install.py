@@ -1,21 +1,9 @@
-"""What Supervisor puts into Claude Code: its plugins, and parts of the user's settings.
-
-A plugin can bring no permission rules and no status line, so these stand in the settings. The rest of the
-settings stays as it is.
-
-What this file knows of the host, each point seen in 2.1.197 and 2.1.330:
-
-- `Edit(FOLDER/**)` refuses the tools Edit, Write and NotebookEdit below the folder, and shell lines whose
-  redirections and known file commands (cp, mv, rm, sed -i, ...) write there. `Read(FILE)` refuses to read.
-- The rules hold in every permission mode, and no process is started for them.
-- The `if` of a hook is no substitute: it does not see where a command's output goes, and it holds for every
-  line with a loop or a `$(...)` in it, so each of these would cost a process.
-"""
+"""Puts Supervisor into Claude Code, takes it out again, and finds what is wrong with it there."""
 
 from __future__ import annotations
 
-import os
 import shlex
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -24,180 +12,47 @@ import msgspec
 from msgspec import Struct
 
 from sidecar import __version__
-from sidecar.hosts.host_program import HostProgram
-from sidecar.hosts.steering import (
-    PLUGIN_IDS,
-    SETTINGS_LIMIT,
-    JsonSettings,
-    decode_settings,
-    encode_settings,
-    put_or_drop,
+from sidecar.hosts.claude_code.codec import HOST
+from sidecar.hosts.claude_code.record import RECORD, newest_session
+from sidecar.hosts.claude_code.settings import (
+    cached_plugins,
+    deny_rules,
+    missing_deny_rules,
+    put_status_line,
+    repair_copies,
+    replace_deny_rules,
+    user_settings_file,
 )
-from sidecar.platform.files import OWNER_FILE, UnusableFileError, read_whole, write_whole
-from sidecar.platform.installation import HostError, altered_plugin_files, plugin_root
+from sidecar.hosts.host_program import HostProgram
+from sidecar.hosts.installing import (
+    PROBE_SECONDS,
+    RUBRIC_EDITOR,
+    STATUS_LINE,
+    UPGRADE,
+    DoctorFinding,
+    HostFindings,
+    HostInstaller,
+    InstallOrder,
+    Steps,
+    error_finding,
+    ok_finding,
+    probe_finding,
+    problem_finding,
+    version_finding,
+    warning_finding,
+)
+from sidecar.hosts.record_files import RecordFiles
+from sidecar.hosts.steering import PLUGIN_IDS, SETTINGS_LIMIT
+from sidecar.kernel.decoding import read_json
+from sidecar.kernel.errors import BadInputError
+from sidecar.platform.files import UnusableFileError, read_whole
+from sidecar.platform.installation import HostError, plugin_root
+from sidecar.platform.paths import user_paths
+from sidecar.platform.ports import SystemClock
+from sidecar.platform.session_documents import file_stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
-    from sidecar.platform.paths import Paths
-
-
-def user_settings_file(environment: Mapping[str, str]) -> Path:
-    """The user's settings; where they are a link, the file that it leads to."""
-    return (user_folder(environment) / "settings.json").resolve()
-
-
-def user_folder(environment: Mapping[str, str]) -> Path:
-    """The user's folder of settings and transcripts."""
-    return Path(environment.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
-
-
-def cached_plugins(environment: Mapping[str, str]) -> Path:
-    """Where the host keeps its copies of our plugins, which it leaves for some days after an uninstall."""
-    return user_folder(environment) / "plugins" / "cache" / "supervisor"
-
-
-def altered_plugin(environment: Mapping[str, str]) -> str:
-    """Tell of files of the plugin that the host loads and that are not those installed; "" for none."""
-    root = Path(environment.get("CLAUDE_PLUGIN_ROOT", ""))
-    copied = root.name == __version__ and root.is_relative_to(cached_plugins(environment))
-    altered = altered_plugin_files(root) if copied or root == plugin_root() else ()
-    way = "supervisor install claude-code" if copied else "uv tool install --reinstall supervisor-sidecar"
-    said = f"{', '.join(altered[:2])} of the plugin in {root} is not what was installed. Type: {way}"
-    return f"Supervisor: {said}" if altered else ""
-
-
-def repair_copies(environment: Mapping[str, str]) -> None:
-    """Replace such files of the host's copy of the plugin, which it makes but once. Raises OSError."""
-    for root in cached_plugins(environment).glob(f"supervisor/{__version__}"):
-        for name in altered_plugin_files(root):
-            write_whole(root / name, (plugin_root() / name).read_bytes())
-
-
-def read_settings(path: Path) -> bytes:
-    """Return the settings, empty where there are none. Raises OSError and UnusableFileError."""
-    with suppress(FileNotFoundError):
-        return read_whole(path, SETTINGS_LIMIT)
-    return b""
-
-
-def change_settings(path: Path, change: Callable[[bytes], bytes], moves: Iterable[str]) -> None:
-    """Change the settings. Raises HostError with `moves`, what to do by hand, if that fails."""
-    try:
-        text = read_settings(path)
-        changed = change(text)
-        if changed == text:
-            return
-        mode = path.stat().st_mode if path.exists() else OWNER_FILE
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, changed)
-        path.chmod(mode)
-    except (OSError, UnusableFileError, msgspec.DecodeError) as error:
-        raise HostError(f"{path} was left as it is: {error}", *moves) from None
-
-
-def deny_rules(folders: Paths, runtime: Path | None) -> tuple[str, ...]:
-    """The rules for state, configuration, plugins, and the command `runtime` with its environment."""
-    opencode = Path.home() / ".config" / "opencode"
-    own = (folders.state, folders.config, opencode / "supervisor", cached_plugins(os.environ))
-    edits = [f"{one}/**" for folder in own for one in dict.fromkeys((folder, folder.resolve()))]
-    edits.append(str(opencode / "plugin*" / "supervisor.js"))
-    if runtime is not None:
-        environment = runtime.resolve().parent.parent
-        known = (environment / "pyvenv.cfg").is_file()
-        edits += [f"{environment}/**"] if known else []
-        edits += [] if known and runtime.is_relative_to(environment) else [str(runtime)]
-    reads = str(folders.state / "mcp-token")
-    return (*(f"Edit({_rule_path(path)})" for path in edits), f"Read({_rule_path(reads)})")
-
-
-def missing_deny_rules(path: Path, rules: Sequence[str]) -> tuple[str, ...]:
-    """The rules that the settings lack; all of them where the settings cannot be read."""
-    with suppress(OSError, UnusableFileError, msgspec.DecodeError):
-        return tuple(rule for rule in rules if rule not in _listed_rules(read_settings(path))[2])
-    return tuple(rules)
-
-
-def replace_deny_rules(path: Path, old: Collection[str], new: Sequence[str]) -> None:
-    """Take the rules `old` out of the settings, and put `new` in. Raises HostError if that fails."""
-    by_hand = (f"add to permissions.deny there: {msgspec.json.encode(rule).decode()}" for rule in new)
-    change_settings(path, lambda text: edit_deny_rules(text, old, new), by_hand)
-
-
-def edit_deny_rules(text: bytes, old: Collection[str], new: Sequence[str]) -> bytes:
-    """Return the settings without the rules `old` and with `new`. Raises msgspec.DecodeError."""
-    settings, permissions, listed = _listed_rules(text)
-    wanted = [rule for rule in listed if rule not in old or rule in new]
-    wanted += [rule for rule in new if rule not in wanted]
-    if wanted == listed:
-        return text
-    put_or_drop(permissions, "deny", wanted)
-    put_or_drop(settings, "permissions", permissions)
-    return encode_settings(settings, text)
-
-
-def _listed_rules(text: bytes) -> tuple[JsonSettings, JsonSettings, list[str]]:
-    """Return the settings, the permissions in them, and the deny rules in these."""
-    settings = decode_settings(text)
-    permissions = decode_settings(bytes(settings.get("permissions", b"")))
-    return settings, permissions, msgspec.json.decode(permissions.get("deny", b"[]"), type=list[str])
-
-
-def _rule_path(path: str) -> str:
-    """A path as rules write it: `~/...` in the home, else `//...` from the root."""
-    home = f"{Path.home()}/"
-    return f"~/{path.removeprefix(home)}" if path.startswith(home) else f"/{path}"
-
-
-VERB: Final = "status-line"
-NAME: Final = "statusLine"
-REFRESH: Final = "refreshInterval"
-REFRESH_S: Final = 5
-"""Seconds: by itself the host asks after messages only, and not after what a stop leads to."""
-
-
-class _StatusLine(Struct, frozen=True):
-    command: str = ""
-
-
-def put_status_line(path: Path, supervisor: Path | None) -> None:
-    """Put our part into the settings, or take it out where `supervisor` is None. Raises HostError."""
-    by_hand = f'add there: "{NAME}": {{"type": "command", "command": "{supervisor} {VERB}"}}'
-    change_settings(path, lambda text: edit_status_line(text, supervisor), (by_hand,) if supervisor else ())
-
-
-def edit_status_line(text: bytes, supervisor: Path | None) -> bytes:
-    """Return the settings with our part or without; another status line stays. Raises msgspec.DecodeError."""
-    settings = decode_settings(text)
-    entry = decode_settings(bytes(settings.get(NAME, b"")))
-    there = msgspec.json.decode(settings.get(NAME, b"{}"), type=_StatusLine).command
-    others = _without_ours(there)
-    wanted = others
-    if supervisor is not None:
-        beside = ("--beside", others) if others else ()
-        wanted = shlex.join((str(supervisor), VERB, *beside))
-    if wanted == there:
-        return text
-    if supervisor is not None:
-        entry.setdefault(REFRESH, msgspec.Raw(b"%d" % REFRESH_S))
-    elif bytes(entry.get(REFRESH, b"")) == b"%d" % REFRESH_S:
-        del entry[REFRESH]
-    put_or_drop(entry, "command", wanted)
-    put_or_drop(entry, "type", "command")
-    put_or_drop(settings, NAME, entry if wanted else None)
-    return encode_settings(settings, text)
-
-
-def _without_ours(command: str) -> str:
-    """Return the status line that ours stands behind; "" where there is none."""
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return command
-    if words[1:2] != [VERB]:
-        return command
-    return words[3] if words[2:3] == ["--beside"] else ""
-
+    from collections.abc import Iterator, Mapping, Sequence
 
 MARKETPLACE: Final = "supervisor"
 PLUGIN_ID, RUBRIC_PLUGIN_ID = PLUGIN_IDS
@@ -235,3 +90,207 @@ class ClaudePlugins:
     def run(self, *arguments: str) -> str:
         """Run one command of the host; return the last line it printed. Raises HostError."""
         return self.program.run(*arguments).decode("utf-8", "replace").strip().rpartition("\n")[2]
+
+
+class ClaudeCodeInstaller(HostInstaller):
+    """Implements hosts.installing.HostInstaller."""
+
+    name = HOST
+    title = "Claude Code"
+    command = "claude"
+    get = "npm install -g @anthropic-ai/claude-code"
+
+    def __init__(self, environment: Mapping[str, str], project: Path) -> None:
+        """Look `claude` up on PATH, outside of `project`."""
+        super().__init__(environment, project)
+        self._plugins = ClaudePlugins(environment, str(project))
+        self._settings = user_settings_file(environment)
+
+    def put(self, order: InstallOrder, steps: Steps) -> None:
+        """Install or update the plugins, then the rules that keep the host's agent from our own files."""
+        if order.renew:
+            plugins = tuple(one.id for one in self._plugins.installed() if one.scope == order.scope)
+        else:
+            plugins = PLUGIN_IDS[: 1 + (RUBRIC_EDITOR in order.options)]
+        verb, folders = "update" if order.renew else "install", user_paths()
+        orders: list[tuple[str, ...]] = [("plugin", "marketplace", "add", str(plugin_root()))]
+        orders += [("plugin", verb, one, "--scope", order.scope) for one in plugins]
+        old, new = (deny_rules(folders, one) for one in (folders.recorded_runtime(), order.runtime))
+        self._run(orders, steps)
+        if not steps.print_only:
+            order.prepare()
+            repair_copies(self.environment)
+        denial = f"deny the agent, in {self._settings}: {', '.join(new)}"
+        steps.do(denial, replace_deny_rules, self._settings, old, new)
+        if STATUS_LINE in order.options:
+            shown = f"show the goal in the status line of {self._settings}"
+            steps.do(shown, put_status_line, self._settings, order.runtime)
+
+    def take(self, scope: str, steps: Steps) -> bool:
+        """Uninstall our plugins from one scope, and with the last all that an install did."""
+        folders, installed = user_paths(), self._plugins.installed()
+        ours = [one for one in installed if one.scope == scope and self._is_here(one)]
+        orders: list[tuple[str, ...]] = [("plugin", "uninstall", one.id, "--scope", scope) for one in ours]
+        last = len(installed) == len(ours)
+        if last and self._plugins.known():
+            orders.append(("plugin", "marketplace", "remove", MARKETPLACE))
+        if last:  # while the runtime is there, which may lie in the plugin's data
+            denied = deny_rules(folders, folders.recorded_runtime())
+            told = f"take what an install denied the agent out of {self._settings}"
+            steps.do(told, replace_deny_rules, self._settings, denied, ())
+        self._run(orders, steps)
+        if not ours:
+            steps.say(f"the plugin is not installed in the scope {scope}")
+        if last:
+            told = f"take our part of the status line out of {self._settings}"
+            steps.do(told, put_status_line, self._settings, None)
+        return last
+
+    def scopes(self) -> tuple[str, ...]:
+        """Return the scopes in which it is installed for this project. Raises HostError."""
+        return tuple(dict.fromkeys(one.scope for one in self._plugins.installed() if self._is_here(one)))
+
+    def present(self) -> bool:
+        """Return False: only the host itself tells."""
+        return False
+
+    def holds(self) -> bool:
+        """Return whether our plugin is in it; assumed where `claude` exists but does not list its plugins."""
+        try:
+            return bool(self._plugins.installed())
+        except HostError:
+            return bool(self.program.path)
+
+    def leftovers(self) -> tuple[Path, ...]:
+        """Return the folder of the host's copies of our plugins."""
+        return (cached_plugins(self.environment),)
+
+    def _is_here(self, one: InstalledPlugin) -> bool:
+        return one.project_path in {"", str(self.project)}
+
+    def _run(self, orders: Sequence[tuple[str, ...]], steps: Steps) -> None:
+        for order in orders:
+            steps.do(shlex.join((self.command, *order)), self._plugins.run, *order)
+
+    async def examine(self, *, needed: bool) -> HostFindings:
+        """Check version, plugin and hooks."""
+        said = await self.program.result("--version", seconds=20)
+        listed = await self.program.result("plugin", "list", "--json", seconds=30)
+        known = version_finding(self.title, said.output, TESTED_CLAUDE[0], "claude update")
+        plugins = read_json(listed.output, list[_Plugin])
+        if plugins is None:
+            unlisted = warning_finding("Claude Code does not list its plugins", "claude plugin list")
+            return HostFindings((known, unlisted))
+        ours = [one for one in plugins if one.id.startswith(OURS)]
+        lines = [known, self._plugin_finding(ours, needed=needed)]
+        lines += [
+            ok_finding(f"plugin {one.id} {one.version}: the language server for .md files")
+            for one in plugins
+            if one.id == RUBRIC_PLUGIN_ID and one.enabled
+        ]
+        enabled = [one for one in ours if one.enabled]
+        if not enabled:
+            return HostFindings(tuple(lines))
+        lines += [
+            warning_finding(f"the plugin is of version {version}, this is {__version__}", UPGRADE)
+            for version in sorted({one.version for one in enabled} - {__version__})
+        ]
+        lines += [self._own_files_finding(), *(tuple(self._switched_off()) or tuple(self._unheard_session()))]
+        for one in enabled:
+            if server := one.mcp_servers.get(SERVER):
+                command = [word.replace(ROOT, one.install_path) for word in (server.command, *server.args)]
+                return HostFindings(tuple(lines), self.probe, command, self.title)
+        lines.append(warning_finding("the plugin brings no tools into Claude Code", UPDATE))
+        return HostFindings(tuple(lines), self.probe)
+
+    def _plugin_finding(self, ours: Sequence[_Plugin], *, needed: bool) -> DoctorFinding:
+        if not ours:
+            missing = "the plugin is not installed in Claude Code"
+            return problem_finding(missing, self.install_command, needed=needed)
+        if not any(plugin.enabled for plugin in ours):
+            enable = f"claude plugin enable {ours[0].id}"
+            return problem_finding("the plugin is disabled in Claude Code", enable, needed=needed)
+        return ok_finding(f"plugin {ours[0].id} {ours[0].version}")
+
+    def _own_files_finding(self) -> DoctorFinding:
+        """Whether the host keeps its agent from our own files."""
+        folders = user_paths()
+        if missing_deny_rules(self._settings, deny_rules(folders, folders.recorded_runtime())):
+            lacking = f"{self._settings} does not keep the agent from Supervisor's own files"
+            return warning_finding(lacking, self.install_command)
+        return ok_finding(f"{self._settings} keeps the agent from Supervisor's own files")
+
+    async def probe(self) -> DoctorFinding:
+        """Make a real call through host, hooks, relay and sidecar, without a model request."""
+        words = ("-p", PROBE, "--no-session-persistence")
+        with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as folder:
+            said = await self.program.result(*words, seconds=PROBE_SECONDS, folder=folder)
+        return probe_finding(
+            said,
+            "hooks fire: a typed command was answered by the sidecar, without a model request",
+            error_finding("the host did not answer the probe in time", f"claude -p {PROBE}"),
+            error_finding("hooks do not fire", self.install_command),
+        )
+
+    def _switched_off(self) -> Iterator[DoctorFinding]:
+        """Why hooks do not run in the project."""
+        own = [self.project / one for one in PROJECT_SETTINGS]
+        for path in (self._settings, *own, MANAGED_SETTINGS):
+            with suppress(OSError, UnusableFileError, msgspec.DecodeError):
+                switches = msgspec.json.decode(read_whole(path, SETTINGS_LIMIT, follow=True), type=_Switches)
+                only_managed = switches.allow_managed_hooks_only and path == MANAGED_SETTINGS
+                if switches.disable_all_hooks or only_managed:
+                    name = "disableAllHooks" if switches.disable_all_hooks else "allowManagedHooksOnly"
+                    said = f"{name} in {path} keeps our hooks from running"
+                    yield error_finding(said, f"set it to false: {path}")
+
+    def _unheard_session(self) -> Iterator[DoctorFinding]:
+        """The newest session here, if it ended a turn since the install and no hook of it was answered."""
+        folders = user_paths()
+        with suppress(OSError, BadInputError):
+            newest = newest_session(str(self.project), self.environment)
+            if newest is None or newest.changed < folders.runtime.stat().st_mtime:
+                return
+            known = (folders.state / "sessions" / f"{file_stem(newest.key)}.json").exists()
+            if not known and RecordFiles(RECORD, SystemClock().pause).ended(newest.key, newest.transcript):
+                yield error_finding(
+                    f"Claude Code worked here (session {newest.key.id}) and no hook of ours ran",
+                    "start claude anew here: hooks are read at its start, and --safe-mode runs none",
+                )
+
+
+# --- What doctor knows of the host --------------------------------------------------------------------------
+
+
+TESTED_CLAUDE: Final = ("2.1.197", "2.1.330")
+"""Versions of Claude Code that the real-host tests run; one older than the first is a warning."""
+UPDATE: Final = "claude plugin update supervisor@supervisor"
+OURS: Final = "supervisor@"
+"""Prefix of the plugin's id, whatever marketplace it came from."""
+SERVER: Final = "supervisor"
+"""Name of the MCP server in the plugin that offers the tools."""
+ROOT: Final = "${CLAUDE_PLUGIN_ROOT}"
+PROBE: Final = "/supervisor:retry"
+"""A slash command that needs no model request: an answer shows that host, hooks, relay and sidecar work."""
+
+
+class _Server(Struct, frozen=True):
+    command: str = ""
+    args: tuple[str, ...] = ()
+
+
+class _Plugin(Struct, frozen=True, rename="camel"):
+    id: str = ""
+    enabled: bool = False
+    version: str = ""
+    install_path: str = ""
+    mcp_servers: dict[str, _Server] = {}
+
+
+MANAGED_SETTINGS: Final = Path("/etc/claude-code/managed-settings.json")
+PROJECT_SETTINGS: Final = (".claude/settings.json", ".claude/settings.local.json")
+
+
+class _Switches(Struct, frozen=True, rename="camel"):
+    disable_all_hooks: bool = False
+    allow_managed_hooks_only: bool = False

@@ -1,404 +1,317 @@
-"""Builds the one file that OpenCode gets: hooks/opencode.js with all it needs of this installation built in.
-
-Rules of this file:
-
-- It needs no other file: commands and the judge's prompt are in it, so it survives a moved checkout.
-- Its first line says that it is ours and holds a digest of the rest. So our file differs from others', and
-  one that a person changed from one that an older version of us wrote.
-- The same installation builds the same bytes.
-
-This file does not know where the plugin file goes and what is there already.
-"""
+"""Puts Supervisor into OpenCode: one file in a folder that the host loads by itself; no file is edited."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
-from contextlib import suppress
-from itertools import count
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
-import msgspec
 from msgspec import Struct
 
-from sidecar.hosts.opencode.link import JUDGE_AGENT
-from sidecar.platform import formats
-from sidecar.platform.files import UnusableFileError, read_whole, write_whole
-from sidecar.platform.installation import HostError
+from sidecar import __version__
+from sidecar.hosts.host_program import HostProgram
+from sidecar.hosts.installing import (
+    PROBE_SECONDS,
+    RUBRIC_EDITOR,
+    STATUS_LINE,
+    DoctorFinding,
+    HostFindings,
+    HostInstaller,
+    InstallOrder,
+    Steps,
+    error_finding,
+    ok_finding,
+    probe_finding,
+    problem_finding,
+    version_finding,
+    warning_finding,
+)
+from sidecar.hosts.opencode import plugin_file
+from sidecar.hosts.opencode.plugin_file import (
+    FILE_LIMIT,
+    InstallationInfo,
+    bake_plugin_file,
+    bake_status_file,
+    identify_plugin_file,
+)
+from sidecar.hosts.shared import OPENCODE
+from sidecar.platform.files import UnusableFileError, read_whole
+from sidecar.platform.installation import HostError, plugin_root
+from sidecar.platform.paths import user_paths
+from sidecar.platform.processes import find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-OWN_PYTHON: Final = {"PYTHONPATH": "", "PYTHONSAFEPATH": "1"}
-"""Keeps a server that the host starts in a project from importing modules of the project."""
-COMMAND_PREFIX: Final = "supervisor:"
-"""Prefix of each command's name, as in Claude Code for those of the plugin `supervisor`."""
-TEXT_LIMIT: Final = 64 * 1024
-"""Bytes of a command or a prompt."""
-FILE_LIMIT: Final = 1 << 20
-"""Bytes of a plugin file; ours has about 30,000."""
-DIGEST_DIGITS: Final = 16
-"""Hexadecimal digits of the SHA-256 of what follows the first line."""
-
-_SETUP = re.compile(r"^const SETUP = \{\}.*$", re.MULTILINE)
-_FRONT = re.compile(r"---\n(?P<front>.*?)\n---\n(?P<body>.*)", re.DOTALL)
-_HEAD = (
-    "// Written by `supervisor install opencode`, version {version}, digest {digest}. Changes here get lost."
-)
-_MINE = re.compile(
-    r"// Written by `supervisor install opencode`, version (?P<version>[^\s,]{1,64}), "
-    r"digest (?P<digest>[0-9a-f]{16})\."
+STAND_IN_REASON: Final = (
+    "OpenCode would fetch 60 MB before it loads a plugin, and offline wait more than a minute at each start"
 )
 
 
-class InstallationInfo(Struct, frozen=True):
-    """What this installation offers a host.
+def plugin_file_offers(scope: str, runtime: Path) -> InstallationInfo:
+    """The values that are written into the plugin file.
 
-    `command` starts the runtime: an absolute path, or a name on PATH if others read the file too.
+    A project's file is shared by all its users, so it has the name of the command, not one user's path to it.
     """
-
-    command: str
-    version: str
+    return InstallationInfo("supervisor" if scope == "project" else str(runtime), __version__)
 
 
-class PluginFileInfo(Struct, frozen=True):
-    """What a file of ours says about itself. `changed`: its content is not what was written."""
+class OpenCodeFile(Struct, frozen=True):
+    """Our plugin file in OpenCode's configuration folder of one scope, "user" or "project"."""
 
-    version: str
-    changed: bool
+    environment: Mapping[str, str]
+    project: Path
+    scope: str
 
+    @property
+    def folder(self) -> Path:
+        """The configuration folder that holds the file."""
+        if self.scope == "project":
+            return plugin_file.opencode_project_folder(self.project)
+        return plugin_file.opencode_user_folder(self.environment)
 
-class _Front(Struct, frozen=True):
-    description: str
+    def text(self, runtime: Path) -> str:
+        """The content of the file. Raises HostError."""
+        return bake_plugin_file(plugin_root(), plugin_file_offers(self.scope, runtime))
 
+    def put(self, text: str, steps: Steps) -> None:
+        """Write the file, and the stand-in that keeps the host from waiting for npm. Raises HostError."""
+        place = plugin_file.plugin_file_path(self.folder)
+        due = [folder for folder in self._waited_for() if plugin_file.needs_stand_in(folder)]
+        with _report_write_errors(self.folder):
+            steps.do(f"write {place}", plugin_file.write_plugin_file, place, text)
+        for folder in due:
+            told = f"put a stand-in for npm's packages into {folder}: {STAND_IN_REASON}"
+            steps.do(told, _put_stand_in, folder)
+        for folder in self._waited_for():
+            others = plugin_file.foreign_plugins(folder)
+            if others and plugin_file.has_stand_in(folder):
+                _remove_stand_in(folder, f"{others[0]} may need them", steps)
+        for hint in self._hints(place):
+            steps.say(f"note: {hint}")
 
-# --- Building the file --------------------------------------------------------------------------------------
+    def put_status_line(self, runtime: Path, steps: Steps, *, wanted: bool) -> None:
+        """Show where the goal stands beside the prompt, where that is wanted or done already."""
+        place = self.folder / plugin_file.STATUS_FILE_NAME
+        if not wanted and identify_plugin_file(place) is None:
+            return
+        text = bake_status_file(plugin_root(), plugin_file_offers(self.scope, runtime))
+        with _report_write_errors(self.folder):
+            steps.do(f"write {place}", plugin_file.write_plugin_file, place, text)
+            named = f"have {self.folder / plugin_file.TUI_FILE_NAME} name it"
+            steps.do(named, plugin_file.name_status_file, self.folder)
 
+    def take(self, steps: Steps) -> None:
+        """Remove all our files from the folder. Raises HostError."""
+        status = self.folder / plugin_file.STATUS_FILE_NAME
+        ours = plugin_file.own_plugin_files(self.folder)
+        if not ours:
+            steps.say(f"no file of ours is in {self.folder}")
+        with _report_write_errors(self.folder):
+            if identify_plugin_file(status) is not None:
+                steps.do(f"remove {status}", plugin_file.remove_plugin_file, status)
+                named = f"take it out of {self.folder / plugin_file.TUI_FILE_NAME}"
+                steps.do(named, plugin_file.forget_status_file, self.folder)
+            for path in ours:
+                steps.do(f"remove {path}", plugin_file.remove_plugin_file, path)
+            if not steps.print_only:
+                plugin_file.remove_empty_folders(self.folder)
+        for folder in self._waited_for():
+            unused = folder == self.folder or not plugin_file.own_plugin_files(folder)
+            if unused and plugin_file.has_stand_in(folder):
+                _remove_stand_in(folder, "nothing of ours needs it", steps)
 
-def bake_plugin_file(root: Path, offers: InstallationInfo) -> str:
-    """Build the file for this installation of hooks/opencode.js below `root`, the plugin's folder.
+    def _waited_for(self) -> tuple[Path, ...]:
+        """Folders into which the host fetches packages before it loads our file; the user's is always one."""
+        return tuple(dict.fromkeys((self.folder, plugin_file.opencode_user_folder(self.environment))))
 
-    Raises HostError if the installation is incomplete.
-    """
-    return _bake(root / "hooks" / "opencode.js", _plugin_setup(root, offers), offers.version)
-
-
-def _bake(place: Path, setup: dict[str, Any], version: str) -> str:
-    source = _read_plugin_text(place, FILE_LIMIT)
-    told = msgspec.json.format(msgspec.json.encode(setup), indent=2).decode()
-    if len(_SETUP.findall(source)) != 1:
-        raise _broken_install_error(f"{place} has no place for the commands")
-    body = _SETUP.sub(lambda _: f"const SETUP = {told}", source)
-    return _HEAD.format(version=version, digest=_body_digest(body)) + "\n" + body
-
-
-def bake_status_file(root: Path, offers: InstallationInfo) -> str:
-    """Build the plugin of the status line from the hooks/opencode-status.js of `root`. Raises HostError."""
-    return _bake(root / "hooks" / "opencode-status.js", {"command": offers.command}, offers.version)
-
-
-def _plugin_setup(root: Path, offers: InstallationInfo) -> dict[str, Any]:
-    """Return what the plugin adds to the host's configuration, by section.
-
-    `lsp` is kept apart: setting it where the user did not would switch on all of the host's own servers.
-    """
-    found = sorted((root / "commands").glob("*.md"))
-    if not found:
-        raise _broken_install_error(f"{root / 'commands'} holds no command")
-    commands = {
-        f"{COMMAND_PREFIX}{path.stem}": dict(
-            zip(("description", "template"), _read_described_text(path), strict=True)
+    def elsewhere(self) -> tuple[Path, ...]:
+        """Our plugin files in other folders that an OpenCode started here loads."""
+        return tuple(
+            path
+            for path in loaded_plugin_files(self.environment, self.project)
+            if self.folder not in path.parents
         )
-        for path in found
-    }
-    description, prompt = _read_described_text(root / "rubric" / "opencode-judge.md")
-    judge = {"mode": "subagent", "hidden": True, "description": description, "prompt": prompt}
-    tools = {"type": "local", "command": [offers.command, "mcp"], "enabled": True}
-    server = {"command": [offers.command, "lsp"], "extensions": [".md"], "env": OWN_PYTHON}
-    return {
-        "version": offers.version,
-        "config": {
-            "command": commands,
-            "agent": {JUDGE_AGENT: {**judge, "permission": {"*": "deny"}}},
-            "mcp": {"supervisor": {**tools, "environment": {**OWN_PYTHON, "CLAUDE_PROJECT_DIR": ""}}},
-        },
-        "lsp": {"supervisor-rubric": server},
-    }
+
+    def _hints(self, place: Path) -> Iterator[str]:
+        for other in (*plugin_file.own_plugin_files(self.folder), *self.elsewhere()):
+            if other != place:
+                yield f"{other} is there too; only one of them works, and one is enough"
+        for config in plugin_file.configs_naming_plugin(self.folder, self.project):
+            yield f"{config} names a supervisor.js among its plugins, which is not needed"
+        if plugin_file.is_switched_on(self.environment, "OPENCODE_PURE"):
+            yield "OPENCODE_PURE is set here: OpenCode loads no plugin while it is"
+        if not find_program("opencode", self.environment, str(self.project)):
+            yield "opencode is not on PATH here"
 
 
-def _read_described_text(path: Path) -> tuple[str, str]:
-    """Return the description at the head of a text, and the text."""
-    parts = _FRONT.fullmatch(_read_plugin_text(path, TEXT_LIMIT))
-    if parts is None:
-        raise _broken_install_error(f"{path} does not begin with its description")
+def loaded_plugin_files(environment: Mapping[str, str], project: Path) -> tuple[Path, ...]:
+    """Our plugin files that an OpenCode started in `project` loads, each once."""
+    folders = dict.fromkeys(plugin_file.opencode_config_folders(environment, project))
+    return tuple(path for folder in folders for path in plugin_file.own_plugin_files(folder))
+
+
+def plugin_file_scope(path: Path, environment: Mapping[str, str]) -> str:
+    """The scope of a plugin file of ours."""
+    return "user" if plugin_file.opencode_user_folder(environment) in path.parents else "project"
+
+
+@contextmanager
+def _report_write_errors(folder: Path) -> Iterator[None]:
     try:
-        return msgspec.yaml.decode(parts["front"], type=_Front).description, parts["body"].strip()
-    except msgspec.DecodeError as error:
-        raise _broken_install_error(f"{path} does not begin with its description: {error}") from None
+        yield
+    except OSError as error:
+        raise HostError(
+            f"{folder} cannot be written: {error.strerror or error}",
+            f"look at it: ls -ld {folder}",
+            "or see only what would be done: add --print-only",
+        ) from None
 
 
-def _read_plugin_text(path: Path, limit: int) -> str:
-    try:
-        return read_whole(path, limit, follow=True).decode()
-    except (OSError, UnusableFileError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise _broken_install_error(f"{path} cannot be read: {why}") from None
+def _put_stand_in(folder: Path) -> str:
+    """Write the stand-in; return why it was not written.
 
-
-def _broken_install_error(why: str) -> HostError:
-    return HostError(why, "install the package whole: uv tool install supervisor-sidecar")
-
-
-# --- Recognizing the file -----------------------------------------------------------------------------------
-
-
-def identify_plugin_file(path: Path) -> PluginFileInfo | None:
-    """Return what the file at `path` says about itself.
-
-    Returns None if it is not ours, or not a plain file.
+    Without it a start may be slow, and nothing else fails. Where we cannot write, the host cannot either.
     """
     try:
-        text = read_whole(path, FILE_LIMIT).decode()
-    except (OSError, UnusableFileError, UnicodeDecodeError):
-        return None
-    head, _, body = text.partition("\n")
-    found = _MINE.match(head)
-    return PluginFileInfo(found["version"], found["digest"] != _body_digest(body)) if found else None
+        plugin_file.write_stand_in(folder)
+    except OSError as error:
+        return f"not done: {error.strerror or error}"
+    return ""
 
 
-def altered_plugin(environment: Mapping[str, str], project: Path) -> str:
-    """Tell of a file of ours that the host loads and that was changed since an install; "" for none."""
-    folders = opencode_config_folders(environment, project)
-    paths = (path for folder in folders for path in own_plugin_files(folder))
-    altered = next((path for path in paths if (found := identify_plugin_file(path)) and found.changed), None)
-    way = "Type: supervisor install opencode, with --scope project for a project's"
-    return f"Supervisor: {altered} is not what was installed. {way}" if altered else ""
+def _remove_stand_in(folder: Path, why: str, steps: Steps) -> None:
+    with _report_write_errors(folder):
+        told = f"remove the stand-in for npm's packages from {folder}: {why}"
+        steps.do(told, plugin_file.remove_stand_in, folder)
 
 
-def _body_digest(body: str) -> str:
-    return hashlib.sha256(body.encode()).hexdigest()[:DIGEST_DIGITS]
+# --- The installer ------------------------------------------------------------------------------------------
 
 
-PLUGIN_FILE_NAME: Final = "supervisor.js"
-STATUS_FILE_NAME: Final = "supervisor-status.js"
-TUI_FILE_NAME: Final = "tui.json"
-TUI: Final = b'{\n  "plugin": ["./supervisor-status.js"]\n}\n'
-"""The configuration of the terminal interface, where the user has none: it names our plugin there."""
-PLUGIN_FOLDERS: Final = ("plugin", "plugins")
-"""Subfolders of a configuration folder from which OpenCode loads plugins: from both."""
-OPENCODE_TOOL_FOLDERS: Final = ("tool", "tools")
-CONFIG_FILES: Final = ("opencode.json", "opencode.jsonc", "config.json")
-PACKAGE_ENTRIES: Final = ("node_modules", "package.json", "package-lock.json", "bun.lock")
-"""What npm and similar tools leave in a folder."""
-STAND_IN: Final = (
-    b'{"name":"supervisor-stand-in","lockfileVersion":3,'
-    b'"packages":{"":{"dependencies":{"@opencode-ai/plugin":"*"}}}}\n'
-)
-"""A package-lock.json that keeps OpenCode from fetching packages.
-
-OpenCode looks for the package's name in it, not for a version.
-"""
+TESTED_OPENCODE: Final = "1.18.33"
+"""Version of OpenCode that the real-host tests run; an older one is a warning."""
+PROBE: Final = ("run", "--command", "supervisor:retry")
+"""A command that needs no model request; OpenCode itself refuses it where our plugin file is not loaded."""
+NO_TRACE: Final = {"OPENCODE_DB": ":memory:"}
+"""Keeps the session of a probe out of the user's sessions of OpenCode."""
 
 
-# --- Folders and paths --------------------------------------------------------------------------------------
+class OpenCodeInstaller(HostInstaller):
+    """Implements hosts.installing.HostInstaller."""
 
+    name = OPENCODE
+    title = "OpenCode"
+    command = "opencode"
+    get = "npm install -g opencode-ai"
+    lends_model = True
+    refused: ClassVar[Mapping[str, str]] = {RUBRIC_EDITOR: "opencode has it in its one file"}
 
-def opencode_user_folder(environment: Mapping[str, str]) -> Path:
-    """Return the user's OpenCode folder, which OpenCode reads wherever it is started."""
-    base = environment.get("XDG_CONFIG_HOME") or Path(environment.get("HOME") or Path.home(), ".config")
-    return Path(base, "opencode").absolute()
+    def put(self, order: InstallOrder, steps: Steps) -> None:
+        """Write our plugin file."""
+        place = OpenCodeFile(self.environment, self.project, order.scope)
+        text = place.text(order.runtime)
+        if not steps.print_only:
+            order.prepare()
+        place.put(text, steps)
+        place.put_status_line(order.runtime, steps, wanted=STATUS_LINE in order.options)
 
+    def take(self, scope: str, steps: Steps) -> bool:
+        """Remove all our files from one folder."""
+        place = OpenCodeFile(self.environment, self.project, scope)
+        place.take(steps)
+        elsewhere = place.elsewhere()
+        if elsewhere:
+            steps.say(f"{elsewhere[0]} stays")
+        return not elsewhere
 
-def opencode_project_folder(project: Path) -> Path:
-    """Return the OpenCode folder of a project."""
-    return project.absolute() / ".opencode"
+    def scopes(self) -> tuple[str, ...]:
+        """Return the scopes in which it is installed for this project."""
+        return tuple(dict.fromkeys(plugin_file_scope(path, self.environment) for path in self._files()))
 
+    def present(self) -> bool:
+        """Return whether an OpenCode that is started in the project loads a plugin file of ours."""
+        return bool(self._files())
 
-def opencode_config_folders(environment: Mapping[str, str], project: Path) -> Iterator[Path]:
-    """Yield all configuration folders that an OpenCode started in `project` reads."""
-    yield opencode_user_folder(environment)
-    if not is_switched_on(environment, "OPENCODE_DISABLE_PROJECT_CONFIG"):
-        for place in (project.absolute(), *project.absolute().parents):
-            yield opencode_project_folder(place)
-            if (place / ".git").exists():
-                break
-    yield opencode_project_folder(Path(environment.get("HOME") or Path.home()))
-    if named := environment.get("OPENCODE_CONFIG_DIR"):
-        yield Path(named).absolute()
+    def _files(self) -> tuple[Path, ...]:
+        return loaded_plugin_files(self.environment, self.project)
 
+    async def examine(self, *, needed: bool) -> HostFindings:
+        """Check version, plugin file and what keeps it from working."""
+        if not self.program.path:
+            lines = [warning_finding("OpenCode is not on PATH", self.get)]
+        else:
+            said = await self.program.result("--version", seconds=20)
+            lines = [version_finding(self.title, said.output, TESTED_OPENCODE, "opencode upgrade")]
+        ours = self._files()
+        if not ours:
+            missing = "the plugin is not installed in OpenCode"
+            lines.append(problem_finding(missing, self.install_command, needed=needed))
+        lines += [self._plugin_file_finding(path) for path in ours]
+        if len(ours) > 1:
+            many = f"there are {len(ours)} of them, and one is enough"
+            lines.append(warning_finding(many, self._uninstall_command(ours[-1])))
+        pure = plugin_file.is_switched_on(self.environment, "OPENCODE_PURE")
+        if pure:
+            lines.append(
+                warning_finding("OpenCode loads no plugin while OPENCODE_PURE is set", "unset OPENCODE_PURE")
+            )
+        lines += self._package_findings() if ours else []
+        if not ours or not self.program.path or pure:
+            return HostFindings(tuple(lines))
+        runtime = user_paths().recorded_runtime()
+        return HostFindings(tuple(lines), self.probe, (str(runtime), "mcp") if runtime else (), self.title)
 
-def is_switched_on(environment: Mapping[str, str], name: str) -> bool:
-    """Return whether a switch of OpenCode's is on, by its own rule."""
-    return environment.get(name, "").lower() in {"1", "true"}
+    def _plugin_file_finding(self, path: Path) -> DoctorFinding:
+        """Whether a plugin file of ours is what this installation would write."""
+        scope, is_ours = plugin_file_scope(path, self.environment), identify_plugin_file(path)
+        runtime = user_paths().recorded_runtime()
+        remedy = f"{self.install_command} --scope project" if scope == "project" else self.install_command
+        try:
+            wanted = OpenCodeFile(self.environment, self.project, scope).text(runtime or Path("supervisor"))
+            if read_whole(path, FILE_LIMIT) == wanted.encode():
+                return ok_finding(f"plugin {path} ({scope})")
+        except HostError as trouble:
+            return error_finding(str(trouble), trouble.moves[0])
+        except (OSError, UnusableFileError):
+            return warning_finding(f"{path} cannot be read", f"ls -l {path}")
+        if is_ours is not None and is_ours.changed:
+            return warning_finding(f"{path} was changed by hand", remedy)
+        return warning_finding(f"{path} is not what this version of Supervisor installs", remedy)
 
+    def _uninstall_command(self, path: Path) -> str:
+        """What removes a superfluous plugin file: `rm` where it is not in this project's folder."""
+        here = plugin_file.opencode_project_folder(self.project)
+        return "supervisor uninstall opencode --scope project" if here in path.parents else f"rm {path}"
 
-def own_plugin_files(folder: Path) -> tuple[Path, ...]:
-    """Return our files in a configuration folder; there should be at most one."""
-    return tuple(
-        path
-        for name in PLUGIN_FOLDERS
-        if identify_plugin_file(path := folder / name / PLUGIN_FILE_NAME) is not None
-    )
+    def _package_findings(self) -> Iterator[DoctorFinding]:
+        """How npm's packages, or our stand-in for them, affect a start of OpenCode."""
+        for folder in dict.fromkeys(plugin_file.opencode_config_folders(self.environment, self.project)):
+            others = plugin_file.foreign_plugins(folder)
+            if others and plugin_file.has_stand_in(folder):
+                yield warning_finding(
+                    f"our stand-in for npm's packages hides them from {others[0]}", self.install_command
+                )
+            elif folder.is_dir() and os.access(folder, os.W_OK) and not (folder / "node_modules").exists():
+                yield warning_finding(
+                    f"OpenCode fetches packages into {folder} before it loads plugins; "
+                    "offline it waits more than a minute at each start",
+                    "start opencode once while online",
+                )
 
-
-def plugin_file_path(folder: Path) -> Path:
-    """Return where our file is or belongs in a configuration folder."""
-    there = [name for name in PLUGIN_FOLDERS if (folder / name).is_dir()]
-    return next(iter(own_plugin_files(folder)), folder / (*there, PLUGIN_FOLDERS[0])[0] / PLUGIN_FILE_NAME)
-
-
-# --- The plugin file ----------------------------------------------------------------------------------------
-
-
-def write_plugin_file(path: Path, text: str) -> str:
-    """Write our file; return what happened to the old one.
-
-    Raises OSError; the old file is then still there.
-    """
-    with suppress(OSError, UnusableFileError):
-        if read_whole(path, FILE_LIMIT) == text.encode():
-            return "unchanged"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    was = identify_plugin_file(path)
-    if not os.path.lexists(path) or (was and not was.changed):
-        write_whole(path, text.encode())
-        return f"renewed: it was of version {was.version}" if was else "written"
-    aside = _move_aside(path)
-    try:
-        write_whole(path, text.encode())
-    except OSError:
-        aside.rename(path)
-        raise
-    return f"written: what was there is kept in {aside}"
-
-
-def name_status_file(folder: Path) -> str:
-    """Have the terminal interface load the status line; return what to do by hand, "" for nothing.
-
-    Raises OSError. A file of the user's is not edited.
-    """
-    place = folder / TUI_FILE_NAME
-    try:
-        named = STATUS_FILE_NAME in place.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        write_whole(place, TUI)
-        return ""
-    return "" if named else f'name it in {place}: "plugin": ["./{STATUS_FILE_NAME}"]'
-
-
-def forget_status_file(folder: Path) -> str:
-    """Take back what `name_status_file` wrote; return what to do by hand, "" for nothing. Raises OSError."""
-    place = folder / TUI_FILE_NAME
-    try:
-        text = place.read_bytes()
-    except FileNotFoundError:
-        return ""
-    if text == TUI:
-        place.unlink()
-        return ""
-    return f"take {STATUS_FILE_NAME} out of {place}" if STATUS_FILE_NAME.encode() in text else ""
-
-
-def remove_plugin_file(path: Path) -> str:
-    """Remove our file; return what happened to it. Raises OSError."""
-    was = identify_plugin_file(path)
-    if was is None:
-        return "there is none of ours"
-    if was.changed:
-        return f"it was changed, so it is kept in {_move_aside(path)}"
-    path.unlink()
-    return "removed"
-
-
-def _move_aside(path: Path) -> Path:
-    names = (path.with_name(f"{path.name}.bak{f'.{number}' if number else ''}") for number in count())
-    aside = next(name for name in names if not os.path.lexists(name))
-    path.rename(aside)
-    return aside
-
-
-def remove_empty_folders(folder: Path) -> None:
-    """Remove the folders that are empty without our file."""
-    for place in (*(folder / name for name in PLUGIN_FOLDERS), folder):
-        with suppress(OSError):
-            place.rmdir()
-
-
-# --- The stand-in for package-lock.json ---------------------------------------------------------------------
-
-
-def has_stand_in(folder: Path) -> bool:
-    """Return whether a configuration folder has our stand-in, and no packages that others installed."""
-    packages = folder / "node_modules"
-    try:
-        return read_whole(folder / "package-lock.json", len(STAND_IN)) == STAND_IN and not (
-            os.path.lexists(packages) and (packages.is_symlink() or any(packages.iterdir()))
+    async def probe(self) -> DoctorFinding:
+        """Make a real call through the host, our plugin file and the sidecar, without a model request."""
+        host = HostProgram(self.title, self.command, {**self.environment, **NO_TRACE}, str(self.project))
+        with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as empty:
+            folder = empty if "user" in self.scopes() else ""
+            said = await host.result(*PROBE, seconds=PROBE_SECONDS, folder=folder)
+        shown = f"opencode {' '.join(PROBE)}"
+        return probe_finding(
+            said,
+            "OpenCode answers: a typed command reached the sidecar, without a model request",
+            error_finding("OpenCode did not answer the probe in time", shown),
+            error_finding("OpenCode does not carry out our commands", shown),
         )
-    except (OSError, UnusableFileError):
-        return False
-
-
-def foreign_plugins(folder: Path) -> tuple[Path, ...]:
-    """Return plugins and tools of others in a configuration folder; they may import packages."""
-    names = (*PLUGIN_FOLDERS, *OPENCODE_TOOL_FOLDERS)
-    found = (path for name in names for path in sorted((folder / name).glob("*.[tj]s")))
-    return tuple(
-        path for path in found if not (path.parent.name in PLUGIN_FOLDERS and path.name == PLUGIN_FILE_NAME)
-    )
-
-
-def needs_stand_in(folder: Path) -> bool:
-    """Return whether OpenCode would fetch packages into the folder that nobody there asked for."""
-    untouched = not any(os.path.lexists(folder / name) for name in PACKAGE_ENTRIES)
-    return untouched and not foreign_plugins(folder) and not any(_named_plugins(folder))
-
-
-def write_stand_in(folder: Path) -> None:
-    """Write the stand-in, whole or not at all. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / "package-lock.json", STAND_IN)
-    try:
-        (folder / "node_modules").mkdir()
-    except OSError:
-        (folder / "package-lock.json").unlink()
-        raise
-
-
-def remove_stand_in(folder: Path) -> None:
-    """Remove the stand-in if it is ours, and folders that are empty then. Raises OSError."""
-    if has_stand_in(folder):
-        (folder / "package-lock.json").unlink()
-        with suppress(FileNotFoundError):
-            (folder / "node_modules").rmdir()
-        remove_empty_folders(folder)
-
-
-# --- Plugins named in configuration files -------------------------------------------------------------------
-
-
-def configs_naming_plugin(folder: Path, project: Path) -> tuple[Path, ...]:
-    """Return the configuration files whose list of plugins names our file."""
-    places = (folder, project)
-    return tuple(
-        path
-        for place in places
-        for path, plugin in _named_plugins(place)
-        if plugin.endswith(f"/{PLUGIN_FILE_NAME}")
-    )
-
-
-def _named_plugins(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each plugin that a configuration file names, alone or with options.
-
-    A broken file names none.
-    """
-    for path in (folder / name for name in CONFIG_FILES):
-        with suppress(OSError, UnusableFileError, ValueError):
-            text = read_whole(path, FILE_LIMIT, follow=True).decode()
-            listed = formats.parse_jsonc_table(text).get("plugin")
-            for plugin in listed if isinstance(listed, list) else ():
-                for name in formats.string_items(plugin)[:1]:
-                    yield path, name

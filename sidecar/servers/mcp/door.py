@@ -27,9 +27,10 @@ from sidecar.hosts.ports import AccessRequest, McpAccess
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.orders import Giver
 from sidecar.kernel.session import SessionKey
+from sidecar.platform.installation import is_newer_version
 from sidecar.platform.ports import FileWatcher
 from sidecar.platform.rpc import read_params
-from sidecar.servers.control import Peer, SidecarControl, is_newer_version
+from sidecar.servers.control import Peer, SidecarControl
 from sidecar.servers.loopback import (
     DRAIN_S,
     LOOPBACK,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.hosts.claude_code.install import (
+from sidecar.hosts.claude_code.settings import (
     deny_rules,
     edit_deny_rules,
     replace_deny_rules,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.hosts.claude_code.install import edit_status_line, put_status_line
+from sidecar.hosts.claude_code.settings import edit_status_line, put_status_line
 from sidecar.platform.installation import HostError
 
 pytestmark = pytest.mark.proves("seeing and asking back")

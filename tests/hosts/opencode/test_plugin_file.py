@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sidecar.hosts.opencode.install import (
+from sidecar.hosts.opencode.link import JUDGE_AGENT
+from sidecar.hosts.opencode.plugin_file import (
     FILE_LIMIT,
     InstallationInfo,
     bake_plugin_file,
     identify_plugin_file,
 )
-from sidecar.hosts.opencode.link import JUDGE_AGENT
 from sidecar.platform.installation import HostError, plugin_root
 
 OFFERS = InstallationInfo("/opt/venv/bin/supervisor", "1.2.3")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.hosts.opencode import install as plugin_file
-from sidecar.hosts.opencode.install import (
+from sidecar.hosts.opencode import plugin_file
+from sidecar.hosts.opencode.plugin_file import (
     STAND_IN,
     InstallationInfo,
     bake_status_file,
