@@ -30,7 +30,7 @@ DYING_S = 0.05
 """The kernel may close a dead process's connections before the socket at which it listened."""
 SKILL = rb'The user explicitly invoked the \\"'
 """How Copilot CLI begins the text of a typed command."""
-TYPED = rb'"prompt"\s*:\s*"(%b|\s*)[/$]supervisor:(goal|retry|rubric|trust|accept)\b' % SKILL
+TYPED = rb'"prompt"\s*:\s*"(%b|\s*)[/$]?supervisor:(goal|retry|rubric|trust|accept)\b' % SKILL
 
 
 def rescue(

@@ -76,13 +76,15 @@ class RecordFormat(msgspec.Struct, frozen=True):
     `state` builds the state before any line; `opens_turn` says of a line whether it is a person's prompt.
     Only lines with one of `queue_marks` show whether a prompt is queued; without any, none ever is.
     `complete` takes a state, the message that the stop reported ("" for none), and the byte that was reached
-    at the stop before, and says whether the end of the turn is written.
+    at the stop before, and says whether the end of the turn is written. `joined`: a stop reports all messages
+    of its turn, so the record's last one counts where it is there.
     """
 
     state: Callable[[], RecordState]
     opens_turn: Callable[[bytes], bool]
     queue_marks: tuple[bytes, ...] = ()
     complete: Callable[[RecordState, str, int], bool] = shows_message
+    joined: bool = False
 
 
 # --- Reading a file to which another process appends lines --------------------------------------------------
@@ -334,7 +336,7 @@ class RecordFiles:
         return msgspec.structs.replace(
             turn,
             prompt_id=turn.prompt_id or stop.prompt_id,
-            last_message=said or turn.last_message,
+            last_message=turn.last_message if not said or (current and self._form.joined) else said,
             # A message that is not written yet must not get the id of the one before it.
             last_message_id=turn.last_message_id if current else "",
             current=current,

@@ -13,6 +13,8 @@ from sidecar.hosts.claude_code.codec import HOST as CLAUDE_CODE
 from sidecar.hosts.codex import record as codex_record
 from sidecar.hosts.codex.codec import HOST as CODEX
 from sidecar.hosts.copilot import record as copilot_record
+from sidecar.hosts.gemini import record as gemini_record
+from sidecar.hosts.gemini.codec import HOST as GEMINI
 from sidecar.hosts.opencode import record as opencode_record
 from sidecar.hosts.ports import RecordedSession
 from sidecar.hosts.shared import COPILOT, OPENCODE
@@ -35,6 +37,7 @@ class SessionRecords(Struct, frozen=True):
 RECORDS: Final = {
     CODEX: SessionRecords(codex_record.newest_session, codex_record.read_recorded),
     COPILOT: SessionRecords(copilot_record.newest_session, copilot_record.read_recorded),
+    GEMINI: SessionRecords(gemini_record.newest_session, gemini_record.read_recorded),
     CLAUDE_CODE: SessionRecords(claude_record.newest_session, claude_record.read_recorded),
     OPENCODE: SessionRecords(opencode_record.newest_session, opencode_record.read_recorded, ""),
 }

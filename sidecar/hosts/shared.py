@@ -89,7 +89,7 @@ def event_fields(
     )
 
 
-SERVER_PREFIX: Final = r"(?:mcp__(?:plugin_supervisor_)?supervisor__|supervisor[_-])"
+SERVER_PREFIX: Final = r"(?:mcp__(?:plugin_supervisor_)?supervisor__|(?:mcp_)?supervisor[_-])"
 """The prefixes that hosts put before the names of our server's tools."""
 HARMLESS_TOOLS: Final = re.compile(
     rf"{SERVER_PREFIX}(?:status|rubric|gates|evidence|explain|skill_list|(?:task|note)_[a-z_]+|"

@@ -220,3 +220,54 @@ def _copilot_project_files(project: Path, environment: Environment) -> tuple[Pat
 
 COPILOT_STEERING: Final = HostSteering(_copilot_user_files, _copilot_project_files, {}, ("COPILOT_HOME",))
 """Its settings have the names that Claude Code's have, and are of the same kind."""
+
+
+# --- Gemini CLI ---------------------------------------------------------------------------------------------
+
+
+GEMINI_FOLDER: Final = ".gemini"
+GEMINI_HOME: Final = "GEMINI_CLI_HOME"
+"""Names the folder in which the host's own folder is, in the place of the home."""
+GEMINI_NAMES: Final = ("admin", "extensions", "hooks", "hooksConfig")
+"""Settings by which our hooks do not run, or others do."""
+GEMINI_SETTINGS: Final = f"{GEMINI_FOLDER}/settings.json"
+GEMINI_EXTENSIONS: Final = ("extension-enablement.json", "supervisor/.gemini-extension-install.json")
+"""Which extensions are on, and where ours is."""
+
+
+def gemini_folder(environment: Environment) -> Path:
+    """Return the user's folder of the host: settings, extensions, chats."""
+    return Path(environment.get(GEMINI_HOME) or Path.home(), GEMINI_FOLDER)
+
+
+def read_gemini_steering(path: Path) -> str:
+    """Return the part of the settings that steers, "" for none.
+
+    Raises OSError, UnusableFileError and msgspec.DecodeError.
+    """
+    settings = decode_settings(read_whole(path, SETTINGS_LIMIT, follow=True))
+    part = {name: settings[name] for name in GEMINI_NAMES if name in settings}
+    return msgspec.json.encode(part, order="sorted").decode() if part else ""
+
+
+def _gemini_user_files(environment: Environment) -> dict[str, Path]:
+    folder = gemini_folder(environment)
+    ours = {f"gemini/{name}": folder / "extensions" / name for name in GEMINI_EXTENSIONS}
+    return {"gemini/settings.json": folder / "settings.json", **ours}
+
+
+def _gemini_project_files(project: Path, environment: Environment) -> tuple[Path, ...]:  # noqa: ARG001 - see above
+    return (project / GEMINI_SETTINGS,)
+
+
+GEMINI_STEERING: Final = HostSteering(
+    _gemini_user_files,
+    _gemini_project_files,
+    {
+        GEMINI_SETTINGS: SteeringKind(
+            read=read_gemini_steering, describe=partial(describe_edit, values=False), live=True
+        ),
+        **dict.fromkeys((name.rpartition("/")[2] for name in GEMINI_EXTENSIONS), SteeringKind(live=True)),
+    },
+    (GEMINI_HOME,),
+)

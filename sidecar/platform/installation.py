@@ -27,7 +27,8 @@ COMPILED: Final = (
 PACKAGED: Final = "sidecar/_plugin/"
 """The plugin's folder in an installed package."""
 LOADED_BY_HOSTS: Final = (
-    *("hooks/", "commands/", ".mcp.json", ".claude-plugin/plugin.json", ".plugin/plugin.json"),
+    *("hooks/", "commands/", ".gemini-extension/", ".mcp.json"),
+    *(".claude-plugin/plugin.json", ".plugin/plugin.json"),
 )
 """What a host loads of the plugin."""
 

@@ -24,6 +24,7 @@ from sidecar.hosts.steering import (
     CLAUDE_STEERING,
     CODEX_STEERING,
     COPILOT_STEERING,
+    GEMINI_STEERING,
     OPENCODE_STEERING,
     HostSteering,
 )
@@ -121,6 +122,25 @@ def _copilot_record(services: EvidenceServices) -> Transcripts:
     return RecordFiles(RECORD, services.clock.pause)
 
 
+def _gemini_codec() -> HostCodec:
+    from sidecar.hosts.gemini.codec import GeminiCodec
+
+    return GeminiCodec()
+
+
+def _gemini_record(services: EvidenceServices) -> Transcripts:
+    from sidecar.hosts.gemini.record import RECORD
+    from sidecar.hosts.record_files import RecordFiles
+
+    return RecordFiles(RECORD, services.clock.pause)
+
+
+def _altered_in_gemini(_event: HostEvent) -> str:
+    from sidecar.hosts.gemini.install import altered_extension
+
+    return altered_extension()
+
+
 def _stops(services: EvidenceServices) -> Transcripts:
     return unrecorded.MarkerTurns(services.workspace, services.store)
 
@@ -130,6 +150,7 @@ HOSTS: Final = {
     OPENCODE: Host(_opencode_codec, _opencode_record, OPENCODE_STEERING, _altered_in_opencode),
     "codex": Host(_codex_codec, _codex_record, CODEX_STEERING, _altered_in_codex),
     COPILOT: Host(_copilot_codec, _copilot_record, COPILOT_STEERING),
+    "gemini": Host(_gemini_codec, _gemini_record, GEMINI_STEERING, _altered_in_gemini),
     unrecorded.HOST: Host(lambda: unrecorded.MarkerCodec(os.environ), _stops),
     RUN_HOST: Host(RunCodec, _stops),
 }

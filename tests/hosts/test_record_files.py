@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -46,7 +46,7 @@ def is_ended(state: RecordState, said: str, since: int) -> bool:
     return not said and state.last_at >= since and state.fed[-1:] == [b"end"]
 
 
-def records(pauses: Pauses, **more: tuple[bytes, ...]) -> RecordFiles:
+def records(pauses: Pauses, **more: Any) -> RecordFiles:
     return RecordFiles(RecordFormat(Lines, lambda raw: raw == b"ask", complete=is_ended, **more), pauses)
 
 

@@ -9,7 +9,14 @@ import pytest
 import sidecar
 
 CHECKOUT = Path(__file__).parents[2]
-PLUGIN_FOLDERS = (".claude-plugin/rubric", ".codex-plugin", "commands", "hooks", "rubric")
+PLUGIN_FOLDERS = (
+    ".claude-plugin/rubric",
+    ".codex-plugin",
+    ".gemini-extension",
+    "commands",
+    "hooks",
+    "rubric",
+)
 PLUGIN_FILES = {
     ".mcp.json": ".mcp.json",
     ".claude-plugin/plugin.json": ".claude-plugin/plugin.json",

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
+from support import gemini_wire
 from support import model_wire as wire
 from support.model_script import (
     DroppedReply,
@@ -270,6 +271,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, msgspec.json.encode(wire.TokenCount(max(1, len(body) // 4))))
         elif path.endswith("/responses"):
             self._respond(body)
+        elif path.endswith(gemini_wire.COUNT):
+            self._send(200, msgspec.json.encode({"totalTokens": max(1, len(body) // 4)}))
+        elif path.endswith((gemini_wire.WHOLE, gemini_wire.STREAM)):
+            self._generate(body, path)
         elif path.endswith(("/messages", "/chat/completions")):
             self._answer(body, chats=path.endswith("/completions"))
         else:
@@ -278,16 +283,21 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         return self.rfile.read(int(self.headers.get("content-length") or 0))
 
-    def _answer(self, body: bytes, *, chats: bool) -> None:
+    def _choose(self, asked: wire.MessageRequest, body: bytes) -> ReplyRule:
+        """Return the rule that answers, once its gate is open."""
         headers = {name.lower(): value for name, value in self.headers.items()}
+        rule = self.server.script.take(asked, body, self.path, headers)
+        if rule.gate is not None:
+            rule.gate.wait(HOLD_LIMIT_S)
+        return rule
+
+    def _answer(self, body: bytes, *, chats: bool) -> None:
         try:
             asked = msgspec.json.decode(body, type=wire.MessageRequest)
         except msgspec.DecodeError as error:
             self._refuse(HttpErrorReply(400, "invalid_request_error", str(error)))
             return
-        rule = self.server.script.take(asked, body, self.path, headers)
-        if rule.gate is not None:
-            rule.gate.wait(HOLD_LIMIT_S)
+        rule = self._choose(asked, body)
         if chats and isinstance(rule.reply, ModelMessage):
             self._send(200, wire.encode_chat_completion(rule.reply, asked.model))
         else:
@@ -295,14 +305,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _respond(self, body: bytes) -> None:
         """Answer as the Responses API does, which is always a stream."""
-        headers = {name.lower(): value for name, value in self.headers.items()}
         asked = read_responses_request(body)
-        rule = self.server.script.take(asked, body, self.path, headers)
-        if rule.gate is not None:
-            rule.gate.wait(HOLD_LIMIT_S)
+        rule = self._choose(asked, body)
         if isinstance(rule.reply, ModelMessage):
             stream = encode_responses_stream(rule.reply, asked.model)
             self._send(200, stream, content_type="text/event-stream")
+        else:
+            self._reply(rule.reply, asked)
+
+    def _generate(self, body: bytes, path: str) -> None:
+        """Answer as the Gemini API does."""
+        asked = gemini_wire.read_gemini_request(body, path)
+        rule = self._choose(asked, body)
+        if isinstance(rule.reply, ModelMessage):
+            kind = "text/event-stream" if asked.stream else "application/json"
+            self._send(200, gemini_wire.encode_gemini_reply(rule.reply, path), content_type=kind)
         else:
             self._reply(rule.reply, asked)
 

@@ -32,7 +32,7 @@ CLOCK_TOLERANCE_S: Final = 2.0
 """Seconds by which the system's word for the start of a process may be late."""
 MAX_ENVIRONMENTS: Final = 200
 """Sessions whose environment is remembered; each takes some kilobytes."""
-OF_EVENT: Final = ("PWD", "CLAUDECODE", "CLAUDE_PROJECT_DIR", "OPENCODE")
+OF_EVENT: Final = ("PWD", "CLAUDECODE", "CLAUDE_PROJECT_DIR", "GEMINI_SESSION_ID", "OPENCODE")
 """Variables of the event itself, which say whose it is."""
 LATER: Final = "SUPERVISOR_LATER_"
 """Begins the names of what came later: no check gets these, and their values are masked in texts."""

@@ -16,7 +16,7 @@ from sidecar.kernel.turn import ToolAction
 from support.table import over_table
 
 CLAUDE: Final = "mcp__plugin_supervisor_supervisor__"
-PREFIXES: Final = (CLAUDE, "mcp__supervisor__", "supervisor_")
+PREFIXES: Final = (CLAUDE, "mcp_supervisor_", "mcp__supervisor__", "supervisor_")
 NAMES: Final = tuple(one.name for one in Desk().toolbox.all_offers() if not one.asks)
 
 

@@ -1,0 +1,1 @@
+"""Gemini CLI: an extension, its hooks, and the chats that it records."""

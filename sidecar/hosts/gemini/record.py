@@ -1,0 +1,405 @@
+"""Reads the chats that Gemini CLI records, message by message.
+
+Rules of this file:
+
+- A message is written again when its tool calls end: the last line of an id counts, its tokens once.
+- `$set` with `messages` replaces the list by messages that had lines of their own: it counts no tokens.
+- A continuation is recorded as a plain user message: only our mark tells it from a person's prompt.
+- A command's exit code stands in its output alone, and only where it is not 0.
+- That the person pressed Esc shows in a line "Request cancelled." alone.
+- In 0.34 the file is one JSON object that is written anew each time: a message begins and ends on lines of
+  its own.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections import OrderedDict, deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sidecar.hosts.gemini.codec import COMMAND, COMMAND_END, HOST
+from sidecar.hosts.ports import RecordedSession
+from sidecar.hosts.record_files import RecordFormat, RecordState
+from sidecar.hosts.shared import (
+    ARRIVED_LIMIT,
+    CALLS_LIMIT,
+    COMMAND_LIMIT,
+    CONTINUATION,
+    PATH_LIMIT,
+    build_todo,
+    clip_message,
+    clip_prompt,
+    name_actions,
+    result_output,
+    tool_action,
+    try_decode,
+)
+from sidecar.hosts.steering import gemini_folder
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.text import strip_control_codes, truncate_middle
+from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
+from sidecar.platform.ports import remember_newest
+from sidecar.platform.shell import line as shell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+NOTHING: Final = Raw(b"null")
+REQUESTS_LIMIT: Final = 5000
+"""Requests to the model whose tokens are remembered one by one: the newest."""
+MESSAGES_LIMIT: Final = 2000
+"""Messages of a turn that are remembered: the newest."""
+CANCELLED: Final = "Request cancelled."
+ADDED: Final = ("<session_context>", "<hook_context>")
+"""How texts of a user message begin that the host adds."""
+DOING: Final = name_actions(
+    run="run_shell_command",
+    edit="replace write_file",
+    todo="write_todos",
+    ask="ask_user exit_plan_mode",
+    delegate="invoke_agent codebase_investigator generalist",
+    read="glob grep_search search_file_content list_directory read_file read_many_files web_fetch "
+    "google_web_search get_internal_docs activate_skill enter_plan_mode update_topic "
+    "list_mcp_resources read_mcp_resource cli_help",
+)
+MODES: Final = ("enter_plan_mode", "exit_plan_mode")
+"""Nothing else in a chat shows the plan mode."""
+OUTCOMES: Final = {
+    "success": CallOutcome.OK,
+    "error": CallOutcome.FAILED,
+    "cancelled": CallOutcome.INTERRUPTED,
+}
+OUTPUT_MARK, EXIT_MARK = "Output: ", "Exit Code: "
+WRAPPING: Final = ("<untrusted_context>", "</untrusted_context>")
+AFTER_OUTPUT: Final = ("Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: ", WRAPPING[1])
+"""How lines begin that the host puts behind a command's output."""
+
+
+# --- The lines ----------------------------------------------------------------------------------------------
+
+
+class _Tokens(Struct, frozen=True):
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    thoughts: int = 0
+
+    @property
+    def counted(self) -> int:
+        """Uncached input plus output."""
+        return max(0, self.input - self.cached) + self.output + self.thoughts
+
+
+class _TodoItem(Struct, frozen=True):
+    description: str = ""
+    status: str = ""
+
+
+class _Arguments(Struct, frozen=True):
+    """The parts of a call's arguments that are used here."""
+
+    command: str = ""
+    file_path: str = ""
+    todos: tuple[_TodoItem, ...] = ()
+
+
+class _Response(Struct, frozen=True):
+    output: str = ""
+    error: str = ""
+
+
+class _FunctionResponse(Struct, frozen=True):
+    response: _Response = _Response()
+
+
+class _Part(Struct, frozen=True, rename="camel"):
+    """A part of a content; others than texts and responses are passed over."""
+
+    text: str = ""
+    function_response: _FunctionResponse | None = None
+
+
+class _Call(Struct, frozen=True):
+    id: str
+    name: str
+    args: Raw = NOTHING
+    status: str = ""
+    result: Raw = NOTHING
+
+
+class _Change(Struct, frozen=True):
+    messages: tuple[Raw, ...] | None = None
+
+
+class _Line(Struct, frozen=True, rename="camel"):
+    """A message, or a change of the list of messages."""
+
+    id: str = ""
+    type: str = ""
+    content: Raw = NOTHING
+    tokens: _Tokens | None = None
+    tool_calls: tuple[_Call, ...] = ()
+    change: _Change = msgspec.field(name="$set", default=_Change())
+    rewound_to: str = msgspec.field(name="$rewindTo", default="")
+
+
+def _parts(content: Raw) -> list[_Part]:
+    """Decode a content: a string, or a list of parts."""
+    if (text := try_decode(content, str)) is not None:
+        return [_Part(text)]
+    return [part for one in try_decode(content, list[Raw]) or () if (part := try_decode(one, _Part))]
+
+
+def _user_text(parts: list[_Part]) -> str:
+    """Return what a user message says, "" for the host's own; a command as it was typed."""
+    if any(part.function_response for part in parts):
+        return ""
+    text = "\n".join(part.text for part in parts if not part.text.startswith(ADDED)).strip()
+    typed = COMMAND.match(text)
+    return f"/{text.partition(COMMAND_END)[0].lstrip('/').strip()}" if typed else text
+
+
+def _opens_turn(raw: bytes) -> bool:
+    """Return whether this line is a person's prompt."""
+    line = try_decode(raw, _Line) if b'"user"' in raw else None
+    text = _user_text(_parts(line.content)) if line is not None and line.type == "user" else ""
+    return bool(text) and CONTINUATION.match(text) is None
+
+
+# --- What tools did -----------------------------------------------------------------------------------------
+
+
+def _read_call(call: _Call) -> tuple[ToolCall, tuple[Todo, ...]]:
+    """Return a call with what it returned, and the to-do list that it wrote."""
+    doing, given = tool_action(call.name, DOING), try_decode(call.args, _Arguments) or _Arguments()
+    line = strip_control_codes(given.command) if doing is ToolAction.RUN else ""
+    responses = [part.function_response.response for part in _parts(call.result) if part.function_response]
+    said = "\n".join(one.output or one.error for one in responses)
+    outcome = OUTCOMES.get(call.status, CallOutcome.PENDING)
+    code = _exit_code(said) if doing is ToolAction.RUN and outcome is CallOutcome.OK else None
+    read = ToolCall(
+        id=call.id,
+        tool=call.name[:PATH_LIMIT],
+        doing=doing,
+        outcome=CallOutcome.FAILED if code else outcome,
+        command=truncate_middle(line, COMMAND_LIMIT),
+        runs=shell.parse_simple_commands(line),
+        paths=(given.file_path[:PATH_LIMIT],) if doing is ToolAction.EDIT and given.file_path else (),
+        exit_code=code,
+        output=result_output(said),
+    )
+    wrote = doing is ToolAction.TODO and outcome is CallOutcome.OK
+    return read, tuple(build_todo(item.description, item.status) for item in given.todos) if wrote else ()
+
+
+def _exit_code(said: str) -> int | None:
+    """Return the exit code that a command's result tells; None for one that went on in the background."""
+    if not said.removeprefix(WRAPPING[0]).lstrip().startswith(OUTPUT_MARK):
+        return None
+    for line in reversed(said.rstrip().split("\n")):
+        if line.startswith(EXIT_MARK):
+            code = line.removeprefix(EXIT_MARK).strip()
+            return int(code) if code.isascii() and code.isdigit() else None
+        if not line.startswith(AFTER_OUTPUT):
+            break
+    return 0
+
+
+# --- The state of a chat ------------------------------------------------------------------------------------
+
+
+class _Message(Struct, frozen=True):
+    """A message of the agent; `arrived` is the id of a continuation of ours in its place, else ""."""
+
+    calls: tuple[ToolCall, ...] = ()
+    todos: tuple[Todo, ...] = ()
+    arrived: str = ""
+
+
+class GeminiState:
+    """The state of one chat; implements record_files.RecordState.
+
+    `interrupted`: the person ended the turn. When a turn ended is not known: a message whose calls run looks
+    as the last one does.
+    """
+
+    def __init__(self) -> None:
+        """Start before the first line."""
+        self.last_text, self.last_id, self.last_at, self.ended_at = "", "", -1, 0.0
+        self._arrived: deque[tuple[int, str]] = deque(maxlen=ARRIVED_LIMIT)
+        self._spent: OrderedDict[str, tuple[int, int]] = OrderedDict()
+        self._branch: list[str] = []
+        self._rewound: list[str] = []
+        self._held: list[bytes] = []
+        self._open(0, "", "")
+
+    def _open(self, at: int, prompt_id: str, prompt: str) -> None:
+        self._opened_at, self._prompt_id, self._prompt = at, prompt_id, prompt
+        self._messages: OrderedDict[str, _Message] = OrderedDict()
+        self.interrupted = False
+
+    def feed(self, at: int, raw: bytes) -> None:
+        """Process the line that begins at byte `at`."""
+        if raw == b"    {" or self._held:
+            self._held.append(raw)
+            if not raw.startswith(b"    }"):
+                return
+            raw, self._held = b"\n".join(self._held).rstrip(b","), []
+        if (line := try_decode(raw, _Line)) is not None:
+            if line.change.messages is not None:
+                self._replace(at, line.change.messages)
+            elif line.rewound_to:
+                self._rewind(at, line.rewound_to)
+            else:
+                self._take(at, line)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the person pressed Esc: no answer of a hook reaches the agent then. Prompts do not show."""
+        return self.interrupted
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The turn's tool calls, in order, the last CALLS_LIMIT."""
+        return tuple(call for message in self._messages.values() for call in message.calls)[-CALLS_LIMIT:]
+
+    def turn(self, counted_to: int, position: int) -> Turn:
+        """Return the turn up to byte `position`, with the tokens of requests from byte `counted_to` on.
+
+        A negative `counted_to` means the beginning of the turn.
+        """
+        counted_to = counted_to if counted_to >= 0 else self._opened_at
+        since, todos, modes = 0, tuple[Todo, ...](), [call.tool for call in self.calls if call.tool in MODES]
+        for message in self._messages.values():
+            since = 0 if message.arrived else since + len(message.calls)
+            todos = message.todos or todos
+        return Turn(
+            prompts=(self._prompt,) if self._prompt else (),
+            prompt_id=self._prompt_id,
+            calls=self.calls,
+            last_message=clip_message(self.last_text),
+            last_message_id=self.last_id,
+            arrived=tuple(name for at, name in self._arrived if at >= min(counted_to, self._opened_at)),
+            calls_since_arrival=min(since, CALLS_LIMIT),
+            todos=todos,
+            interrupted=self.interrupted,
+            read_only=modes[-1:] == [MODES[0]],
+            tokens=sum(tokens for at, tokens in self._spent.values() if at >= counted_to),
+            position=position,
+            rewound=tuple(self._rewound),
+        )
+
+    def _take(self, at: int, line: _Line) -> None:
+        match line.type:
+            case "user":
+                self._user(at, line, _user_text(_parts(line.content)))
+            case "gemini":
+                self._agent(at, line)
+                if line.tokens is not None and line.tokens.counted:
+                    first, _ = self._spent.get(line.id, (at, 0))
+                    remember_newest(self._spent, line.id, (first, line.tokens.counted), REQUESTS_LIMIT)
+            case "info":
+                self.interrupted |= try_decode(line.content, str) == CANCELLED
+            case _:
+                pass
+
+    def _user(self, at: int, line: _Line, text: str) -> None:
+        if (ours := CONTINUATION.match(text)) is not None:
+            self._messages[line.id] = _Message(arrived=ours[1])
+            if ours[1] not in {name for _, name in self._arrived}:
+                self._arrived.append((at, ours[1]))
+        elif text:
+            if line.id not in self._branch:
+                self._branch.append(line.id)
+            self._open(at if line.id != self._prompt_id else self._opened_at, line.id, clip_prompt(text))
+
+    def _agent(self, at: int, line: _Line) -> None:
+        read = [_read_call(call) for call in line.tool_calls]
+        todos = next((todos for _, todos in reversed(read) if todos), ())
+        message = _Message(tuple(call for call, _ in read), todos)
+        if line.id in self._messages:
+            self._messages[line.id] = message  # in its place
+        else:
+            remember_newest(self._messages, line.id, message, MESSAGES_LIMIT)
+        text = "\n".join(part.text for part in _parts(line.content)).strip()
+        if text:
+            self.last_text, self.last_id, self.last_at = text, line.id, at
+
+    def _replace(self, at: int, messages: Iterable[Raw]) -> None:
+        interrupted, spent = self.interrupted, self._spent.copy()
+        for raw in messages:
+            if (line := try_decode(raw, _Line)) is not None:
+                self._take(at, line)
+        self.interrupted, self._spent = interrupted, spent
+
+    def _rewind(self, at: int, to: str) -> None:
+        """Take back the prompts from the message `to` on; of one that is not known, all are."""
+        kept = self._branch.index(to) if to in self._branch else 0
+        self._rewound += self._branch[kept:]
+        del self._branch[kept:]
+        self._open(at, "", "")
+
+
+def _is_complete(state: RecordState, said: str, since: int) -> bool:
+    """Return whether the end of the turn is written: the host reports all messages of a turn, joined."""
+    written = state.last_at >= since and said.endswith(state.last_text or said + "\n")
+    return state.waiting or not said or written
+
+
+RECORD: Final = RecordFormat(
+    state=GeminiState, opens_turn=_opens_turn, queue_marks=(b'"info"',), complete=_is_complete, joined=True
+)
+"""How the chats are read."""
+
+
+# --- Chats as files -----------------------------------------------------------------------------------------
+
+
+class _Head(Struct, frozen=True, rename="camel"):
+    session_id: str
+    project_hash: str
+    start_time: dt.datetime
+
+
+def newest_session(project: str, environment: Mapping[str, str], session: str = "") -> RecordedSession | None:
+    """Return the newest chat of a folder (its real path), or the one whose session id begins so."""
+    digest = _digest(project)
+    files = gemini_folder(environment).glob("tmp/*/chats/session-*.jsonl")
+    for path in sorted(files, key=lambda path: path.stat().st_mtime, reverse=True):
+        head = _read_head(path)
+        if head is not None and head.project_hash == digest and head.session_id.startswith(session):
+            return _recorded(path, head, project)
+    return None
+
+
+def read_recorded(path: Path) -> RecordedSession:
+    """Return the session of a chat, of which only a digest of its folder is known. Raises BadInputError."""
+    if (head := _read_head(path)) is None:
+        raise BadInputError(f"{path}: no chat of Gemini CLI, as its first line names no session")
+    here = str(Path.cwd().resolve())
+    return _recorded(path, head, here if _digest(here) == head.project_hash else "")
+
+
+def _digest(folder: str) -> str:
+    return hashlib.sha256(folder.encode()).hexdigest()
+
+
+def _read_head(path: Path) -> _Head | None:
+    with path.open("rb") as file:
+        return try_decode(file.readline(), _Head)
+
+
+def _recorded(path: Path, head: _Head, project: str) -> RecordedSession:
+    return RecordedSession(
+        key=SessionKey(HOST, head.session_id),
+        project=project,
+        began=head.start_time.timestamp(),
+        changed=path.stat().st_mtime,
+        transcript=str(path),
+    )

@@ -1,0 +1,136 @@
+"""Gemini CLI in the scenes: hooks on standard input, a chat in JSON lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from contracts.hosts.adapter import (
+    CACHED,
+    FOLDER,
+    OUTPUT,
+    UNCACHED,
+    Asked,
+    Called,
+    Calling,
+    ComesBack,
+    Commanded,
+    Edited,
+    Escaped,
+    Fields,
+    HostAdapter,
+    Opened,
+    Prompt,
+    Ran,
+    Reader,
+    Report,
+    Result,
+    Said,
+    Step,
+    Stopped,
+    Unheard,
+    WasInterrupted,
+    WasSentBack,
+    take,
+)
+from sidecar.hosts.gemini.record import RECORD
+from sidecar.hosts.record_files import RecordFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+SPENT: Final = {"input": UNCACHED + CACHED, "cached": CACHED, "output": OUTPUT, "thoughts": 0, "tool": 0}
+ORDER: Final = "supervisor:{} {}\n</supervisor>\n\nThe user has set a goal for this session.\n"
+"""What the template of a command becomes."""
+SERVER: Final = ["-I", "-S", "/plugin/.gemini-extension/../hooks/mcp.py"]
+CANNOT: Final = {
+    "a_stop_in_plan_mode_is_not_judged": "only a plan that the agent itself began shows, in the record",
+    "the_end_of_a_goal_rings": "it takes no bell from a hook",
+    "a_call_that_still_runs_is_known": "it records calls when they have ended",
+}
+
+
+class Gemini(HostAdapter):
+    """A stop reports all messages of its turn, joined; Esc shows in the record alone."""
+
+    host = "gemini"
+    title = "Gemini CLI"
+    said_limit = 60_000
+    cannot = CANNOT
+
+    def __init__(self, record: Path) -> None:
+        super().__init__(record)
+        self._messages, self._said = 0, list[str]()
+        self.append({"sessionId": self.session, "projectHash": "4e5c", "kind": "main"})
+        self.append({"$set": {"messages": [self._message("user", content="<session_context>\nToday")]}})
+
+    def report(self, report: Report) -> Fields | None:
+        own: Fields
+        match report:
+            case Opened():
+                event, own = "SessionStart", {"source": "resume" if report.resumed else "startup"}
+            case Asked() | ComesBack():
+                event, own = "BeforeAgent", {"prompt": report.text}
+            case Commanded():
+                event, own = "BeforeAgent", {"prompt": ORDER.format(report.name, report.arguments)}
+            case Called():
+                event, own = "BeforeTool", {"tool_name": f"mcp_supervisor_{report.tool}", "tool_input": {}}
+                own |= {"mcp_context": {"server_name": "supervisor", "command": "python3", "args": SERVER}}
+            case Stopped(helper=True):
+                return None
+            case Stopped() | Escaped():
+                texts = (*self._said, *((report.said,) if self._said[-1:] != [report.said] else ()))
+                event, own = "AfterAgent", {"prompt": "Repair it.", "prompt_response": "\n".join(texts)}
+            case Unheard():
+                event, own = report.name, {"message": "new"}
+        about = {"session_id": self.session, "transcript_path": str(self.record), "cwd": FOLDER}
+        return {**about, "hook_event_name": event, "timestamp": "2026-11-28T15:32:18.748Z", **own}
+
+    def write(self, step: Step) -> None:
+        match step:
+            case Prompt() | WasSentBack():
+                self._said = self._said if isinstance(step, WasSentBack) else []
+                self.append(self._message("user", content=[{"text": step.text}]))
+            case Ran():
+                code = f"Exit Code: {step.exit_code}\n" if step.exit_code else ""
+                said = f"Output: {step.output}\n{code}Process Group PGID: 11000"
+                self._calls("run_shell_command", {"command": step.command}, said)
+            case Calling():
+                self.append(self._message("gemini", content="", tokens=SPENT))
+            case Edited():
+                self._calls("write_file", {"file_path": step.path, "content": "x"}, "Successfully created")
+            case Said():
+                self._said.append(step.text)
+                self.append(self._message("gemini", content=step.text, tokens=SPENT))
+            case WasInterrupted():
+                self.append(self._message("info", content="Request cancelled."))
+
+    def _calls(self, tool: str, given: Fields, output: str) -> None:
+        """Record a call: its message is written again when it has ended, and what it returned once more."""
+        begun = self._message("gemini", content="", tokens=SPENT)
+        said = f"<untrusted_context>\n{output}\n</untrusted_context>"
+        result = [{"functionResponse": {"id": "c1", "name": tool, "response": {"output": said}}}]
+        call = {"id": "c1", "name": tool, "args": given, "status": "success", "result": result}
+        self.append(begun, {**begun, "toolCalls": [call]}, self._message("user", content=result))
+
+    def _message(self, kind: str, **fields: object) -> Fields:
+        self._messages += 1
+        return {"id": f"m{self._messages}", "timestamp": "2026-11-28T15:32:19.056Z", "type": kind, **fields}
+
+    def result(self, report: Report, answer: Fields) -> Result:
+        known = ("decision", "reason", "systemMessage", "hookSpecificOutput")
+        decision, reason, shown, own = take(answer, *known)
+        event = (self.report(report) or {})["hook_event_name"]
+        names = ("hookEventName", "additionalContext", "tool_input")
+        repeated, context, given = take(own or {"hookEventName": event}, *names)
+        assert repeated == event
+        assert decision in ("", "deny")
+        return Result(
+            to_agent=reason if decision and event == "AfterAgent" else context,
+            to_person=shown or reason,
+            ended=bool(decision) and event == "BeforeAgent",
+            session=(given or {}).get("session", ""),
+        )
+
+    def reader(self, pause: Callable[[float], Awaitable[object]]) -> Reader:
+        return RecordFiles(RECORD, pause)
