@@ -57,14 +57,22 @@ STATUS_LINE_OPTION: Final = click.option(
 )
 
 
+YES_OPTION: Final = click.option(
+    "--yes",
+    is_flag=True,
+    help="Answer yes where a host takes a plugin only with your consent, as Codex does.",
+)
+
+
 @click.command()
 @HOST_ARGUMENT
 @SCOPE_OPTION
 @RUBRIC_EDITOR_OPTION
 @STATUS_LINE_OPTION
+@YES_OPTION
 @PRINT_ONLY_OPTION
-def install(
-    host: str, scope: str, *, with_rubric_editor: bool, with_status_line: bool, print_only: bool
+def install(  # noqa: PLR0913 - one parameter per option
+    host: str, scope: str, *, with_rubric_editor: bool, with_status_line: bool, yes: bool, print_only: bool
 ) -> None:
     """Put Supervisor into a host: its plugin, and which sidecar the plugin starts."""
     installer = _installers()[host]
@@ -73,7 +81,13 @@ def install(
     for option in options & installer.refused.keys():
         raise click.UsageError(f"{option} is not for {host}: {installer.refused[option]}")
     runtime, prepare = _announced_runtime()
-    order = InstallOrder(scope=scope, runtime=runtime, prepare=prepare, options=options)
+    order = InstallOrder(
+        scope=scope,
+        runtime=runtime,
+        prepare=prepare,
+        options=options,
+        agree=lambda question: yes or (sys.stdin.isatty() and click.confirm(question)),
+    )
     _put(installer, order, Steps(print_only, echo))
 
 
