@@ -25,6 +25,8 @@ from sidecar.evidence.proof.check_files import find_product_code
 from sidecar.evidence.proof.old_checks import find_weakenings
 from sidecar.evidence.proof.policy import describe_findings, standing_findings
 from sidecar.evidence.tree.work_tree import find_work_tree, read_head_commit
+from sidecar.evidence.tree.workspace import ChangeCopy, GitWorkspace
+from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.evidence import FileBaseline, FileChange, ProjectChanges
 from sidecar.kernel.gate import Gate, GateRun, Outcome
 from sidecar.kernel.masking import SecretMask, mask_gate_run
@@ -79,10 +81,31 @@ class ProjectCopies:
             yield WorkCopy(project=copy.project, environment=mapped, origin=self._project)
 
 
-async def _show_history(project: str, environment: Environment, into: Path) -> None:
-    """Make a repository that reads the project's objects; what is written there stays in the copy."""
+@asynccontextmanager
+async def open_change(
+    workspace: GitWorkspace, project: str, environment: Environment, base: str, head: str
+) -> AsyncIterator[tuple[ChangeCopy, FileBaseline]]:
+    """Yield a copy of the files at the end of a change, and its beginning; remove the copy.
+
+    `base` and `head` are as in `copy_change`. Raises BadInputError, OSError.
+    """
+    async with scratch_folder("change") as folder:
+        change = await workspace.copy_change(project, environment, base, head, folder)
+        with suppress(UnseenError, OSError, ValueError):
+            await _show_history(project, environment, folder, change.commit)
+        began, _ = await workspace.remember_commit(change.project, change.environment, change.began)
+        if why := change.unseen or began.unseen:
+            raise BadInputError(why)
+        yield change, began
+
+
+async def _show_history(project: str, environment: Environment, into: Path, commit: str = "") -> None:
+    """Make a repository that reads the project's objects; what is written there stays in the copy.
+
+    `commit`: the one that is checked out, else the project's.
+    """
     found = await find_work_tree(project, environment)
-    commit = await read_head_commit(found.git) if found else ""
+    commit = commit or (await read_head_commit(found.git) if found else "")
     if found is None or found.objects is None or not commit:
         return
     folder = into / ".git"

@@ -46,6 +46,14 @@ def test_a_copy_uses_the_environment_that_is_named_to_uv_and_imports_from_the_co
     assert mapped == {"UV_PROJECT_ENVIRONMENT": "../kept"}
 
 
+def test_a_copy_is_imported_where_the_python_on_path_has_the_project_installed(tmp_path: Path) -> None:
+    files = {"bin/python3": "", "lib/python3.12/site-packages/shop.pth": f"{tmp_path}/project/src\n"}
+    ours = lay(tmp_path / "ci", files)
+    (ours / "bin/python3").chmod(0o755)
+    mapped = map_environment({"PATH": str(ours / "bin")}, tmp_path / "project", tmp_path / "copy")
+    assert mapped == {"PATH": str(ours / "bin"), "PYTHONPATH": f"{tmp_path}/copy/src"}
+
+
 @pytest.mark.parametrize("change", ["edit", "new file", "deletion", "mode", "staged edit"])
 def test_every_change_moves_the_digest_and_its_undoing_moves_it_back(change: str, project: Path) -> None:
     before = digest(project)

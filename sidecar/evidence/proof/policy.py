@@ -289,8 +289,13 @@ def finding_digest(finding: IntegrityFinding) -> str:
 def describe_finding(finding: IntegrityFinding) -> str:
     """Describe one finding in one line."""
     place = f"{finding.file}:{finding.line}" if finding.line else finding.file
+    return f"{place}: {describe_check_change(finding)}"
+
+
+def describe_check_change(finding: IntegrityFinding) -> str:
+    """Describe one finding in one line, but for its place."""
     words = SENTENCES.get(finding.change, f"{finding.change.replace('-', ' ')}: `{{after}}`")
-    return f"{place}: {words.format(before=finding.before, after=finding.after)}"
+    return words.format(before=finding.before, after=finding.after)
 
 
 def describe_findings(found: Iterable[IntegrityFinding]) -> tuple[str, ...]:

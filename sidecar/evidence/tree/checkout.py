@@ -267,6 +267,8 @@ def map_environment(environment: dict[str, str], top: Path, into: Path) -> dict[
 
 def _python_environments(environment: dict[str, str], into: Path) -> list[Path]:
     named = [Path(environment["VIRTUAL_ENV"])] if environment.get("VIRTUAL_ENV") else []
+    if program := shutil.which("python3", path=environment.get("PATH", "")):
+        named.append(Path(program).parent.parent)  # as where a CI service installs it
     return [*named, *(file.parent for file in into.glob("*/pyvenv.cfg"))]
 
 

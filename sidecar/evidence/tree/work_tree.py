@@ -14,6 +14,7 @@ import asyncio
 import datetime as dt
 import os
 import re
+import shlex
 import shutil
 import tempfile
 from collections import OrderedDict
@@ -314,6 +315,7 @@ HEADS: Final = "refs/heads/"
 TAGS: Final = "refs/tags/"
 REMOTES: Final = "refs/remotes/"
 COMMIT_HASH: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+DEEPEN: Final = "In a shallow clone type: git fetch --deepen=50 origin, or git fetch --unshallow origin"
 BRANCH_PREFIX: Final = "# branch."
 STATUS_COMMAND: Final = (
     *("status", "--porcelain=v2", "--branch", "-z", "--ahead-behind"),
@@ -426,6 +428,29 @@ async def read_head_commit(git: Git) -> str:
     said = await git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     commit = decode_git_text(said.output).strip()
     return commit if said.exit_code == 0 and COMMIT_HASH.fullmatch(commit) else ""
+
+
+async def read_change(git: Git, base: str, head: str) -> tuple[str, str]:
+    """Return the commits at which a change begins and ends, for any names of commits; see `copy_change`.
+
+    Raises UnseenError, which says what to type where a commit is not here.
+    """
+    ends = [await _find_commit(git, name) for name in (base, head or "HEAD")]
+    said = await git.ask("merge-base", *ends)
+    began = decode_git_text(said.output).strip()
+    if not COMMIT_HASH.fullmatch(began):
+        raise UnseenError(f"no commit is known at which {head or 'HEAD'} left {base}. {DEEPEN}")
+    return began, ends[1]
+
+
+async def _find_commit(git: Git, name: str) -> str:
+    """Return the commit of this name. Raises UnseenError."""
+    said = await git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    commit = decode_git_text(said.output).strip()
+    if said.exit_code or not COMMIT_HASH.fullmatch(commit):
+        fetch = f"git fetch --depth=50 origin {shlex.quote(name.removeprefix('origin/'))}"
+        raise UnseenError(f"there is no commit {name} here. Type: {fetch}, and name it FETCH_HEAD")
+    return commit
 
 
 async def read_commit_at(git: Git, at: float) -> tuple[str, bool]:

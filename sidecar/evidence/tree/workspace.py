@@ -15,6 +15,7 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import posixpath
 from collections import OrderedDict
@@ -24,6 +25,7 @@ from functools import partial, wraps
 from pathlib import Path, PurePath
 from typing import Any, Final, ParamSpec, TypeVar, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.ports import CopyVersion, ProjectCopy, WorkPlace
@@ -50,6 +52,7 @@ from sidecar.evidence.tree.work_tree import (
     existing_paths,
     find_work_tree,
     known_head,
+    read_change,
     read_commit_at,
     read_repository,
 )
@@ -60,6 +63,7 @@ from sidecar.platform.ports import remember_newest
 LIMIT_S: Final = 30.0
 """Seconds for each method of the port."""
 LIST_FILES: Final = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+NAMES_LEFT: Final = ("-r", "-z", "--name-only", "--no-renames", "--diff-filter=D")
 NEW_FIRST: Final = (CopyVersion.NOW, CopyVersion.WHOLE, CopyVersion.NEW_CHECKS, CopyVersion.BASE_PRODUCT)
 """Copies of which what is no code, or bears on a check, is of now."""
 UNMIXED: Final = (CopyVersion.BASE, CopyVersion.NOW, CopyVersion.WHOLE)
@@ -91,6 +95,23 @@ def _bounded(otherwise: Callable[[str], R]) -> Callable[[Look[P, R]], Look[P, R]
         return bounded
 
     return bound
+
+
+class ChangeCopy(Struct, frozen=True, kw_only=True):
+    """The files at the end of a change, in a copy. `environment` is the one for commands in it.
+
+    `inside` is what the project's paths begin with in its repository. The change begins at the commit
+    `began`; `commit` is the last one, before files that are in none, and `tree` git's name of all files.
+    `unseen` says why there is no copy.
+    """
+
+    project: str = ""
+    environment: Mapping[str, str] = {}
+    inside: str = ""
+    began: str = ""
+    commit: str = ""
+    tree: str = ""
+    unseen: str = ""
 
 
 class GitWorkspace:
@@ -132,13 +153,14 @@ class GitWorkspace:
 
     @_bounded(lambda why: (FileBaseline(unseen=why), False))
     async def remember_commit(
-        self, project: str, environment: Mapping[str, str], at: float
+        self, project: str, environment: Mapping[str, str], at: float | str
     ) -> tuple[FileBaseline, bool]:
-        """Store the commit that was checked out `at` a time as a baseline, and whether that is a guess."""
-        found = await find_work_tree(project, environment, self._answers)
-        if found is None or found.bare:
-            raise UnseenError("there is no git program, or no repository with files")
-        commit, guessed = await read_commit_at(found.git, at)
+        """Store the commit that was checked out `at` a time as a baseline, and whether that is a guess.
+
+        A text is the commit itself.
+        """
+        found = _with_files(await find_work_tree(project, environment, self._answers))
+        commit, guessed = (at, False) if isinstance(at, str) else await read_commit_at(found.git, at)
         if not commit:
             raise UnseenError("nothing was committed before the session began")
         room = self._rooms.newest(found.top)
@@ -147,6 +169,37 @@ class GitWorkspace:
         state = replace(now, tree=tree)  # what no commit holds is taken as unchanged
         name = await asyncio.to_thread(room.keep, snapshot.encode_tree_state(state))
         return FileBaseline(tree=state.digest(), snapshot=name, head=commit), guessed
+
+    @_bounded(lambda why: ChangeCopy(unseen=why))
+    async def copy_change(
+        self, project: str, environment: Mapping[str, str], base: str, head: str, into: Path
+    ) -> ChangeCopy:
+        """Write the files at the end of a change below `into`, with what is ignored and needed to run them.
+
+        `base` and `head` are names of commits; without `head` the files are as they are in the project. It
+        begins at the newest commit that both have.
+        """
+        found = _with_files(await find_work_tree(project, environment, self._answers))
+        began, commit = await read_change(found.git, base, head)
+        room = self._rooms.newest(found.top)
+        if head:
+            tree = await snapshot.write_commit_tree(room, found, commit)
+        else:
+            tree = (await read_tree_state(room, found)).tree
+        with room.entered(found) as (git, _):
+            own = with_user_objects(git, found)
+            await write_files(own, tree, into)
+            dropped = await own.names("diff-tree", *NAMES_LEFT, f"{began}^{{tree}}", tree)
+        await link_surroundings(room, found, into, math.inf)
+        await asyncio.to_thread(_remove_files, into, dropped)  # what was followed and is ignored now
+        return ChangeCopy(
+            project=str(into / found.inside),
+            environment=map_environment(dict(environment), found.top, into),
+            inside="" if found.inside == "." else f"{found.inside}/",
+            began=began,
+            commit=commit,
+            tree=tree,
+        )
 
     @_bounded(lambda why: ProjectChanges(unseen=why))
     async def since(self, base: FileBaseline, project: str, environment: Mapping[str, str]) -> ProjectChanges:
@@ -336,10 +389,22 @@ class GitWorkspace:
         return room, before, found
 
 
+def _with_files(found: WorkTree | None) -> WorkTree:
+    if found is None or found.index is None:
+        raise UnseenError("there is no git program, or no repository with files around this folder")
+    return found
+
+
 def _checkout_tops(found: WorkTree) -> tuple[Path, ...]:
     """Return the top folders of all checkouts of the repository, this one first."""
     checkout = find_checkout(found.top)
     return (found.top, *(checkout.tops if checkout else ()))
+
+
+def _remove_files(folder: Path, paths: Iterable[str]) -> None:
+    for path in paths:
+        with suppress(OSError):
+            (folder / path).unlink()
 
 
 def _list_absent(folder: Path, paths: Iterable[str]) -> tuple[str, ...]:
