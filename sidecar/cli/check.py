@@ -8,11 +8,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 from msgspec import Struct
 
+from sidecar.cli.check_change import ChangeOptions, change_options, run_change_check
 from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.history import story_lines
@@ -38,8 +39,9 @@ LEFT_OPEN: Final = "the checks pass; what they do not show stays open, and --ask
 HASH: Final = 10
 """Characters of a commit's name."""
 NO_SESSION: Final = (
-    "no host has recorded a session of {folder}. Go to the project's folder, or name a file: "
-    "supervisor check TRANSCRIPT. Loops, runs and governed phases are checked as they go: supervisor explain"
+    "neither Claude Code nor OpenCode has recorded a session of {folder}. Go to the project's folder, or "
+    "name a file: supervisor check TRANSCRIPT. Loops, runs and governed phases are checked as they go: "
+    "supervisor explain"
 )
 
 
@@ -68,13 +70,22 @@ class NothingToJudge(click.ClickException):
 @click.option("--ask", is_flag=True, help="Let the judge's model decide what no check does. It may cost.")
 @click.option("--explain", is_flag=True, help="Show every step.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@change_options
 def check(  # noqa: PLR0913 - one parameter per option
-    session: str, *, goal: str, checks: tuple[str, ...], ask: bool, explain: bool, as_json: bool
+    session: str,
+    *,
+    goal: str,
+    checks: tuple[str, ...],
+    ask: bool,
+    explain: bool,
+    as_json: bool,
+    **change: Any,  # noqa: ANN401 - the fields of ChangeOptions
 ) -> None:
     """Judge what an agent just did in this folder, as Supervisor would have when it stopped.
 
     No host needs Supervisor for it: its own record of the newest session is read, or that of SESSION, or a
     TRANSCRIPT (a file of Claude Code, or of `opencode export`). The project's checks are run now.
+    With --base a change between commits is judged, as a pull request is, and no session is read.
 
     Exit codes: 0 nothing speaks against it, 1 it would have been sent back, 2 not known: also
     where there is nothing to judge.
@@ -82,6 +93,9 @@ def check(  # noqa: PLR0913 - one parameter per option
     if ask:
         refuse_agents()
     try:
+        if any(change.values()):
+            wish, options = CheckWish(goal=goal, checks=checks), ChangeOptions(**change)
+            sys.exit(asyncio.run(run_change_check(options, wish, as_json=as_json)))
         found = _find(session)
         report = asyncio.run(_checked(found, CheckWish(goal=goal, checks=checks), ask=ask))
     except (BadInputError, HostError, OSError) as error:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 
 from sidecar.cli.rubric import rubric
@@ -53,8 +54,8 @@ def test_every_editor_says_whether_it_was_run() -> None:
 def test_the_commit_hook_checks_rubrics_and_no_other_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hook = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
-    fields = dict(line.strip("- ").split(": ", 1) for line in hook.splitlines())
+    hooks = msgspec.yaml.decode((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    fields = next(one for one in hooks if one["id"] == "supervisor-rubric")
     files = re.compile(fields["files"])
     for place in PROJECT_RUBRIC_PATHS:
         assert files.search(place)

@@ -22,11 +22,8 @@ from sidecar.kernel.session import Environment, Session
 from sidecar.systems.supervision.decisions import read_decisions, replay_decision
 from sidecar.systems.supervision.policy.decision_story import Story, tell_decision
 from sidecar.systems.supervision.policy.history import Decision
-from sidecar.systems.supervision.ports import OtherSystems, Services
-from sidecar.systems.supervision.project_state import Baselines
-from sidecar.systems.supervision.sessions import RunningJudgings
-from sidecar.systems.supervision.steering import SteeringWatch
-from sidecar.systems.supervision.stop_loop import StopLoop
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.stop_loop import build_lone_loop
 
 TESTS_TOO: Final = "All tests pass. "
 """What is asked of a project that has tests, besides what the user asked for."""
@@ -60,8 +57,7 @@ async def check_session(
         key=found.key, project=found.project, environment=environment, transcript=found.transcript
     )
     goal = await _goal(services, stop, base, found.began, wish)
-    bases, steering = Baselines(services), SteeringWatch(services)
-    loop = StopLoop(services, RunningJudgings(), bases, steering, OtherSystems())
+    loop = build_lone_loop(services)
     await loop.rule(stop, Session(key=found.key, project=found.project, goal=goal))
     await loop.idle()
     decision = read_decisions(services.log)[-1]

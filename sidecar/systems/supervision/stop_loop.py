@@ -448,6 +448,11 @@ class StopLoop:
         note_event(services.log, services.clock, SUPERVISION, judged, stop.key, stop.project)
 
 
+def build_lone_loop(services: Services) -> StopLoop:
+    """Build a loop for one stop, which no newer event makes void."""
+    return StopLoop(services, RunningJudgings(), Baselines(services), SteeringWatch(services), OtherSystems())
+
+
 async def _thought(turn: Turn, edits: object, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Do work about a turn and its edits; in a thread where it may be long, up to tenths of a second."""
     said = len(turn.last_message) + sum(map(len, turn.prompts))

@@ -30,11 +30,8 @@ from sidecar.kernel.masking import mask_gate_run, mask_ruling
 from sidecar.kernel.session import MAX_CONTINUATIONS, Environment, Session, SessionKey
 from sidecar.kernel.turn import Turn
 from sidecar.kernel.work import Standing, WorkClaim, WorkVerdict
-from sidecar.systems.supervision.ports import OtherSystems, Services
-from sidecar.systems.supervision.project_state import Baselines
-from sidecar.systems.supervision.sessions import RunningJudgings
-from sidecar.systems.supervision.steering import SteeringWatch
-from sidecar.systems.supervision.stop_loop import StopLoop
+from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.stop_loop import build_lone_loop
 
 TASK_HOST: Final = "task"
 """The host of the sessions by which work is judged; it has no journal, and is never saved."""
@@ -120,9 +117,7 @@ class WorkJudging:
             gates=gates,
             transcripts=ToldTurn(turn),
         )
-        loop = StopLoop(
-            services, RunningJudgings(), Baselines(services), SteeringWatch(services), OtherSystems()
-        )
+        loop = build_lone_loop(services)
         loop.origin = origin
         stop = AgentStopped(key=key, project=claim.project, environment=claim.environment, transcript="")
         session = Session(key=key, project=claim.project, goal=claim.goal, retry=MAX_CONTINUATIONS)

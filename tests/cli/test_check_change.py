@@ -1,0 +1,268 @@
+"""`supervisor check --base` on small repositories: honest changes, cheats, and how what is found is told."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+from click.testing import CliRunner, Result
+
+from sidecar.cli.check import check
+from sidecar.platform.paths import user_paths
+from sidecar.systems.supervision.changes import CheckedChange
+from sidecar.systems.supervision.checking import CheckResult
+from support.changes import (
+    BROKEN,
+    CHANGES,
+    ONLY_PLAIN,
+    REFACTORED,
+    Change,
+    make_base,
+    make_change,
+    write,
+)
+from support.git_projects import everything, git
+
+ROOT: Final = Path(__file__).parents[2]
+
+pytestmark = [pytest.mark.process, pytest.mark.proves("seeing and asking back")]
+
+
+@pytest.fixture(autouse=True)
+def _runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+
+
+def checked(*arguments: str) -> Result:
+    return CliRunner().invoke(check, ["--base", "base", *arguments])
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda one: one.name.replace(" ", "-"))
+def test_a_change_is_judged_by_the_checks_of_its_base_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change
+) -> None:
+    project = make_base(tmp_path / "shop", change.base)
+    make_change(project, change.writes)
+    monkeypatch.chdir(project)
+    before = everything(project)
+    done = checked("--head", "HEAD", "--json", *(["--goal", change.goal] if change.goal else []))
+    found = msgspec.json.decode(done.output, type=CheckedChange)
+    assert (done.exit_code, found.exit_code) == (change.code, change.code), done.output
+    told = {one.rule for one in found.findings if one.level != "note"}
+    assert told == ({change.rule} if change.rule else set()), done.output
+    assert everything(project) == before
+    assert not user_paths().state.exists()
+
+
+def test_the_files_as_they_are_are_judged_where_no_head_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_base(tmp_path / "shop")
+    write(project, {"shop.py": BROKEN, "packages/b/test_b.py": "def test_b():\n    assert 1 == 2\n"})
+    monkeypatch.chdir(project)
+    before = everything(project)
+    done = checked()
+    assert done.exit_code == CheckResult.FOUND
+    assert (
+        "error: tests/test_shop.py:9: `python -m pytest -q`: tests/test_shop.py::test_rate: " in done.output
+    )
+    assert "to the files as they are, 2 files changed)" in done.output
+    assert everything(project) == before
+
+
+MONOREPO = {
+    f"packages/{name}/{file}": text
+    for name in ("a", "b")
+    for file, text in {
+        f"{name}.py": "def f():\n    return 1\n",
+        "pytest.ini": "[pytest]\npythonpath = .\n",
+        f"tests/test_{name}.py": f"from {name} import f\n\n\ndef test_f():\n    assert f() == 1\n",
+    }.items()
+}
+GATE = '[gate.unit]\nkind = "tests"\ncommand = "{}"\n'
+CONFIGURED = ".supervisor/config.toml"
+
+
+@pytest.mark.parametrize(
+    ("files", "folder", "ended"),
+    [
+        (
+            (MONOREPO, {"packages/b/b.py": "def f():\n    return 2\n"}),
+            "",
+            (1, "error: packages/b/tests/test_b.py:5: `python -m pytest -q` in packages/b: "),
+        ),
+        (
+            (MONOREPO, {"packages/b/b.py": "def f():\n    return 2\n"}),
+            "packages/b",
+            (1, "error: packages/b/tests/test_b.py:5: `python -m pytest -q`: "),
+        ),
+        (
+            ({"shop.py": "import nothere\n" + BROKEN}, {"shop.py": "import nothere\n" + BROKEN + "\n"}),
+            "",
+            (2, "could-not-run: A check could not run here. Install what it needs before this step."),
+        ),
+        (
+            (
+                {CONFIGURED: GATE.format("python -m pytest -q tests/test_shop.py")},
+                {CONFIGURED: GATE.format("true"), "shop.py": BROKEN},
+            ),
+            "",
+            (1, "error: tests/test_shop.py:9: `python -m pytest -q tests/test_shop.py`: "),
+        ),
+        (({}, {CONFIGURED: GATE.format("true")}), "", (0, "note: unit: `true`\n  check-added: ")),
+    ],
+    ids=["monorepo", "its-package", "not-installed", "redefined-check", "added-check"],
+)
+def test_the_checks_of_the_base_decide(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    files: tuple[dict[str, str], dict[str, str]],
+    folder: str,
+    ended: tuple[int, str],
+) -> None:
+    base, writes = files
+    project = make_base(tmp_path / "shop", base)
+    make_change(project, writes)
+    monkeypatch.chdir(project / folder)
+    done = checked("--head", "HEAD")
+    assert (done.exit_code, ended[1] in done.output) == (ended[0], True), done.output
+
+
+def test_what_is_missing_to_compare_is_told_with_what_to_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_base(tmp_path / "shop")
+    for text in ("1", "2"):
+        make_change(project, {"notes.txt": text})
+    git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{project}", "shallow")
+    monkeypatch.chdir(tmp_path / "shallow")
+    assert "git fetch --depth=50 origin base, and name it FETCH_HEAD" in checked().output
+    git(tmp_path / "shallow", "fetch", "--quiet", "--depth=1", "origin", "base:base")
+    done = checked()
+    assert done.exit_code == CheckResult.UNKNOWN
+    assert "In a shallow clone type: git fetch --deepen=50 origin" in done.output
+    git(tmp_path / "shallow", "fetch", "--quiet", "--unshallow", "origin")
+    assert checked().exit_code == CheckResult.CLEAR
+    (tmp_path / "none").mkdir()
+    monkeypatch.chdir(tmp_path / "none")
+    assert "no repository with files around this folder" in checked().output
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["--head", "HEAD"], "what was typed needs --base REF, too"),
+        (["--base", "", "--markdown"], "what was typed needs --base REF, too"),
+        (["--base", "base", "--sign", __file__], "what was typed needs --statement FILE, too"),
+        (["--verify", __file__], "is no in-toto statement of test results"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(typed: list[str], said: str) -> None:
+    done = CliRunner().invoke(check, typed)
+    assert (done.exit_code, said in done.output) == (CheckResult.UNKNOWN, True), done.output
+
+
+def test_a_statement_is_verified_against_the_files_and_whoever_signed_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, said, key = make_base(tmp_path / "shop"), tmp_path / "said.json", tmp_path / "key"
+    make_change(project, {"shop.py": REFACTORED})
+    monkeypatch.chdir(project)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
+    signers = tmp_path / "signers"
+    signers.write_text(f"ci@example.org {key.with_suffix('.pub').read_text()}", encoding="utf-8")
+    assert (
+        checked("--head", "HEAD", "--statement", str(said), "--sign", str(key)).exit_code == CheckResult.CLEAR
+    )
+
+    def verified(*more: str) -> tuple[int, str]:
+        done = CliRunner().invoke(check, ["--verify", str(said), "--signers", str(signers), *more])
+        return done.exit_code, done.output
+
+    assert verified()[0] == verified("--head", "HEAD")[0] == CheckResult.CLEAR
+    assert "signed by ci@example.org" in verified()[1]
+    assert verified("--head", "base")[0] == CheckResult.FOUND
+    said.write_text(said.read_text(encoding="utf-8").replace("PASSED", "WARNED"), encoding="utf-8")
+    assert verified() == (CheckResult.UNKNOWN, verified()[1])
+    assert "none of the allowed signers signed" in verified()[1]
+    (project / "shop.py").write_text(BROKEN, encoding="utf-8")
+    assert CliRunner().invoke(check, ["--verify", str(said)]).exit_code == CheckResult.FOUND
+
+
+# --- the action of GitHub, played as a shell plays its steps ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("writes", "unknown", "ended", "said"),
+    [
+        ({"shop.py": REFACTORED}, "ok", ("0", 0), ("nothing speaks against it", "")),
+        (
+            {"shop.py": BROKEN, "tests/test_shop.py": ONLY_PLAIN},
+            "ok",
+            ("1", 1),
+            ("made to go away", "::error title=supervisor%3A check-gone,file=tests/test_shop.py::"),
+        ),
+        ({"tests/test_shop.py": ONLY_PLAIN}, "ok", ("2", 0), ("not known", "::warning ")),
+        ({"tests/test_shop.py": ONLY_PLAIN}, "fail", ("2", 2), ("not known", "::warning ")),
+    ],
+    ids=["honest", "cheat", "unknown", "unknown-fails"],
+)
+def test_the_steps_of_the_action_judge_a_shallow_clone_of_a_pull_request(
+    tmp_path: Path, writes: dict[str, str], unknown: str, ended: tuple[str, int], said: tuple[str, str]
+) -> None:
+    project = make_base(tmp_path / "shop")
+    base = git(project, "rev-parse", "HEAD").strip()
+    make_change(project, writes)
+    make_change(project, {"notes.txt": "1"})
+    git(project, "config", "uploadpack.allowAnySHA1InWant", "true")
+    git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{project}", "clone")
+    program = tmp_path / "runner" / "supervisor" / "bin" / "supervisor"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sidecar "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    files = {name: tmp_path / name for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
+    runner = {
+        "RUNNER_TEMP": str(tmp_path / "runner"),
+        "PYTHONPATH": str(ROOT),
+        **{name: str(path) for name, path in files.items()},
+    }
+    code, shown = play_action({"base": base, "unknown": unknown}, tmp_path / "clone", runner)
+    assert (files["GITHUB_OUTPUT"].read_text(encoding="utf-8"), code) == (
+        f"exit-code={ended[0]}\n",
+        ended[1],
+    ), shown
+    assert said[0] in files["GITHUB_STEP_SUMMARY"].read_text(encoding="utf-8")
+    assert said[1] in shown
+
+
+def play_action(inputs: dict[str, str], folder: Path, runner: dict[str, str]) -> tuple[int, str]:
+    """Run the steps as GitHub's runner does, each in a shell of its own, until one fails."""
+    action: Any = msgspec.yaml.decode((ROOT / "action.yml").read_text(encoding="utf-8"))
+    known = {name: inputs.get(name, one["default"]) for name, one in action["inputs"].items()}
+    shown = ""
+    for step in action["runs"]["steps"]:
+        named = {
+            name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: known[found[1]], value)
+            for name, value in step.get("env", {}).items()
+        }
+        assert "${{" not in step["run"] + "".join(named.values()), "an input is no part of a script"
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=folder,
+            env={**os.environ, **runner, **named},
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        shown += done.stdout + done.stderr
+        if done.returncode:
+            return done.returncode, shown
+    return 0, shown
