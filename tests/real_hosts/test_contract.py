@@ -49,7 +49,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             )
             for host in real_hosts()
             if scene not in host.cannot
-            for number, version in enumerate(host.versions)
+            for number, version in enumerate((*host.versions, *(host.older if scene == HEADLESS else ())))
         ]
         metafunc.parametrize("program", rows, indirect=True, scope="session")
 
@@ -76,7 +76,7 @@ def host(
     under = made(binary, version, folder, model)
     under.begin()
     try:
-        done = under.supervisor("install", under.program)
+        done = under.supervisor("install", under.program, *under.consent)
         assert done.returncode == 0, done.stdout + done.stderr
         yield under
     finally:
@@ -129,7 +129,7 @@ def test_in_a_terminal_esc_is_never_judged_commands_cost_nothing_and_a_false_don
 
         host.model.add(*host.calls(host.run(ENDLESS)))
         terminal.submit("hello there")
-        terminal.wait_for("Working for ever", timeout=60)
+        terminal.wait_for(host.working, timeout=60)
         host.interrupt(terminal)
         terminal.wait_for(host.interrupted)
         host.wipe(terminal)
@@ -143,6 +143,7 @@ def test_in_a_terminal_esc_is_never_judged_commands_cost_nothing_and_a_false_don
             terminal.wait_until_gone(host.judging)
             assert host.stops()[-1:] != ["continue"]
             host.wipe(terminal)
+        host.leave(terminal)
         assert host.told() == []
 
         repairs = host.calls(*host.write(host.project / "shop.py", REPAIRED_SOURCE))
