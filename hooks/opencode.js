@@ -48,6 +48,9 @@ const NESTED = (() => {
   }
 })()
 
+// `supervisor acp` stands between the editor and this host: it takes the commands, and reports prompts and stops.
+const PROXIED = Boolean(process.env.SUPERVISOR_PROXIED)
+
 const base = (named = "", ...usual) => (isAbsolute(named) ? named : join(homedir(), ...usual))
 const STATE = join(base(process.env.XDG_STATE_HOME, ".local", "state"), "supervisor")
 
@@ -516,7 +519,8 @@ async function identify(place, id, tool, args) {
   delete args.session // whatever the model put there
   try {
     const session = await patron(place, id)
-    args.session = session
+    args.session = PROXIED ? `acp:${session}` : session
+    if (PROXIED) return
     const { ours } = await tell(place, session, { type: "tool", tool }, PROMPT)
     if (ours) return
     delete args.session
@@ -746,15 +750,16 @@ export const Supervisor = async ({ client: host, directory, worktree }) => {
   if (process.env.SUPERVISOR_WORKER) return {} // a worker or judge of ours
   const place = { host, directory, worktree, commands: own.places.get(directory)?.commands ?? new Set() }
   own.places.set(directory, place)
-  return {
+  const hooks = {
     config: async (config) => {
       for (const [section, entries] of Object.entries(SETUP.config ?? {})) {
+        if (PROXIED && section === "command") continue
         const theirs = config[section] ?? {}
         if (typeof theirs === "object") config[section] = { ...started(entries), ...theirs }
       }
       // What the user has under a name of ours is the user's.
       for (const [name, { template }] of Object.entries(SETUP.config?.command ?? {}))
-        if (config.command[name].template === template) place.commands.add(name)
+        if (config.command?.[name]?.template === template) place.commands.add(name)
       // Where the user has no language servers, one entry would switch on all of the host's own.
       if (SETUP.lsp && config.lsp) config.lsp = { ...started(SETUP.lsp), ...(config.lsp === true ? {} : config.lsp) }
     },
@@ -812,4 +817,6 @@ export const Supervisor = async ({ client: host, directory, worktree }) => {
       }
     },
   }
+  const { config, "tool.execute.before": before } = hooks
+  return PROXIED ? { config, "tool.execute.before": before } : hooks
 }

@@ -66,7 +66,7 @@ def _ask(event: bytes, state: bytes, silence: float, end: float) -> bytes:
 def main() -> None:
     """Relay one event."""
     foreign = b"COPILOT_HOOK_DIR" in posix.environ and sys.argv[5] != "copilot"  # it runs others' hooks, too
-    if foreign or b"SUPERVISOR_WORKER" in posix.environ:
+    if foreign or b"SUPERVISOR_WORKER" in posix.environ or b"SUPERVISOR_PROXIED" in posix.environ:
         return
     home = posix.environ.get(b"XDG_STATE_HOME", b"")
     state = home if home[:1] == b"/" else posix.environ.get(b"HOME", b"") + b"/.local/state"

@@ -43,6 +43,7 @@ VERBS: Final = {
         Verb("install", "install", "Put Supervisor into a host.", Section.START),
         Verb("upgrade", "install", "Bring the plugin in every host to this version.", Section.START),
         Verb("uninstall", "install", "Take Supervisor out of a host.", Section.START),
+        Verb("acp", "acp", "Supervise an agent in an editor that speaks ACP.", Section.START),
         Verb("demo", "demo", "See it work, without a host and without a model.", Section.START),
         *SUPERVISION.verbs,
         *ITERATION.verbs,

@@ -39,9 +39,8 @@ LEFT_OPEN: Final = "the checks pass; what they do not show stays open, and --ask
 HASH: Final = 10
 """Characters of a commit's name."""
 NO_SESSION: Final = (
-    "neither Claude Code nor OpenCode has recorded a session of {folder}. Go to the project's folder, or "
-    "name a file: supervisor check TRANSCRIPT. Loops, runs and governed phases are checked as they go: "
-    "supervisor explain"
+    "no host has recorded a session of {folder}. Go to the project's folder, or name a file: "
+    "supervisor check TRANSCRIPT. Loops, runs and governed phases are checked as they go: supervisor explain"
 )
 
 

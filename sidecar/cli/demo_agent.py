@@ -255,9 +255,10 @@ class ScriptedAgent:
 
 
 def _read_hooks(plugin: Path) -> dict[str, _Hook]:
-    """The first hook of every event, from all hooks files of the plugin."""
+    """The first hook of every event, from all hooks files that the plugin has for Claude Code."""
     hooks: dict[str, _Hook] = {}
-    for path in sorted((plugin / "hooks").glob("*.json")):
-        for event, matchers in msgspec.json.decode(path.read_bytes())["hooks"].items():
+    named = msgspec.json.decode((plugin / ".claude-plugin" / "plugin.json").read_bytes())["hooks"]
+    for name in ("hooks/hooks.json", *named):
+        for event, matchers in msgspec.json.decode((plugin / name).read_bytes())["hooks"].items():
             hooks[event] = msgspec.convert(matchers[0]["hooks"][0], _Hook)
     return hooks

@@ -6,6 +6,8 @@ import os
 import shutil
 import sys
 import sysconfig
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -55,14 +57,22 @@ STATUS_LINE_OPTION: Final = click.option(
 )
 
 
+YES_OPTION: Final = click.option(
+    "--yes",
+    is_flag=True,
+    help="Answer yes where a host takes a plugin only with your consent, as Codex does.",
+)
+
+
 @click.command()
 @HOST_ARGUMENT
 @SCOPE_OPTION
 @RUBRIC_EDITOR_OPTION
 @STATUS_LINE_OPTION
+@YES_OPTION
 @PRINT_ONLY_OPTION
-def install(
-    host: str, scope: str, *, with_rubric_editor: bool, with_status_line: bool, print_only: bool
+def install(  # noqa: PLR0913 - one parameter per option
+    host: str, scope: str, *, with_rubric_editor: bool, with_status_line: bool, yes: bool, print_only: bool
 ) -> None:
     """Put Supervisor into a host: its plugin, and which sidecar the plugin starts."""
     installer = _installers()[host]
@@ -70,7 +80,15 @@ def install(
     options = frozenset(option for option, on in typed.items() if on)
     for option in options & installer.refused.keys():
         raise click.UsageError(f"{option} is not for {host}: {installer.refused[option]}")
-    _put(installer, scope, _announced_runtime(), Steps(print_only, echo), options)
+    runtime, prepare = _announced_runtime()
+    order = InstallOrder(
+        scope=scope,
+        runtime=runtime,
+        prepare=prepare,
+        options=options,
+        agree=lambda question: yes or (sys.stdin.isatty() and click.confirm(question)),
+    )
+    _put(installer, order, Steps(print_only, echo))
 
 
 @click.command()
@@ -81,7 +99,7 @@ def upgrade(*, print_only: bool) -> None:
     The command itself is upgraded by what installed it (`uv tool upgrade`, `pipx upgrade`, `pip install`);
     the runtime of a marketplace plugin by /supervisor:install, typed in Claude Code after `/plugin update`.
     """
-    runtime, steps, done = _announced_runtime(), Steps(print_only, echo), False
+    (runtime, prepare), steps, done = _announced_runtime(), Steps(print_only, echo), False
     ending = "end the sidecar; the next event of a host starts it with the code that is installed now"
     steps.do(ending, lambda: f"the sidecar: {SidecarClient(paths.user_paths()).stop()}")
     for installer in _installers().values():
@@ -91,7 +109,8 @@ def upgrade(*, print_only: bool) -> None:
             echo(f"{installer.title}: {trouble}")
             continue
         for scope in scopes:
-            _put(installer, scope, runtime, steps, renew=True)
+            order = InstallOrder(scope=scope, runtime=runtime, prepare=prepare, renew=True)
+            _put(installer, order, steps)
             done = True
     if not done:
         raise installation.HostError(
@@ -103,31 +122,16 @@ def _installers() -> dict[str, HostInstaller]:
     return build_installers(os.environ, Path.cwd())
 
 
-def _announced_runtime() -> Path:
+def _announced_runtime() -> tuple[Path, Callable[[], None]]:
+    """Say which command hosts will start; return it, and what records it."""
     runtime = _runtime_command()
     echo(f"record {runtime} in {paths.user_paths().runtime}")
     echo(f"compile the packages that a start imports: {', '.join(installation.compiled_packages())}")
-    return runtime
+    return runtime, partial(_prepare_runtime, runtime)
 
 
-def _put(  # noqa: PLR0913, PLR0917 - what was typed
-    installer: HostInstaller,
-    scope: str,
-    runtime: Path,
-    steps: Steps,
-    options: frozenset[str] = frozenset(),
-    renew: bool = False,  # noqa: FBT001, FBT002 - see above
-) -> None:
-    installer.put(
-        InstallOrder(
-            scope=scope,
-            runtime=runtime,
-            prepare=lambda: _prepare_runtime(runtime),
-            options=options,
-            renew=renew,
-        ),
-        steps,
-    )
+def _put(installer: HostInstaller, order: InstallOrder, steps: Steps) -> None:
+    installer.put(order, steps)
     if not steps.print_only:
         echo(f"Done. Start {installer.command} in a project and type: {installer.typed}")
 

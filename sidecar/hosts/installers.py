@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from sidecar.hosts.claude_code.install import ClaudeCodeInstaller
+from sidecar.hosts.codex.install import CodexInstaller
 from sidecar.hosts.installing import HostInstaller
 from sidecar.hosts.opencode.install import OpenCodeInstaller
 
-KINDS: Final[tuple[type[HostInstaller], ...]] = (ClaudeCodeInstaller, OpenCodeInstaller)
+KINDS: Final[tuple[type[HostInstaller], ...]] = (ClaudeCodeInstaller, OpenCodeInstaller, CodexInstaller)
 INSTALLERS: Final = {kind.name: kind for kind in KINDS}
 """By the hosts' names."""
 

@@ -39,7 +39,7 @@ class InstallOrder(Struct, frozen=True, kw_only=True):
 
     `prepare` records the runtime; an installer calls it when the host is known to take what it gets.
     `options` holds RUBRIC_EDITOR and STATUS_LINE where they were typed. `renew`: what is there is brought to
-    the version of this command.
+    the version of this command. `agree` asks the user a question, to be answered yes or no.
     """
 
     scope: str
@@ -47,6 +47,7 @@ class InstallOrder(Struct, frozen=True, kw_only=True):
     prepare: Callable[[], None]
     options: frozenset[str] = frozenset()
     renew: bool = False
+    agree: Callable[[str], bool] = lambda _: False
 
 
 class HostInstaller(ABC):

@@ -37,12 +37,16 @@ T = TypeVar("T")
 
 OPENCODE: Final = "opencode"
 COPILOT: Final = "copilot"
+ACP: Final = "acp"
+"""The host's name in sessions of an editor that reaches its agent through our proxy."""
 CLIENT: Final = "client"
 """The host's name in sessions that a person opened for a client of our tools that is no host."""
 HOST_ALIASES: Final = {"claude": "claude-code"}
 """Other names that a person may type for a host."""
 WORKER_MARKER: Final = "SUPERVISOR_WORKER"
 """The environment variable that is not empty for our own judges and workers."""
+PROXIED_MARKER: Final = "SUPERVISOR_PROXIED"
+"""The environment variable of an agent whose stops our proxy reports, so that its own hooks report none."""
 SESSION_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 HOSTILE_NAME_SHOWN: Final = 40
 """Characters of an invalid name that an error message shows."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import os
 from asyncio import StreamReader, StreamReaderProtocol, StreamWriter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from typing import IO, TYPE_CHECKING, Final
 
@@ -44,31 +44,42 @@ class LineTooLongError(Exception):
     """A line is longer than the limit."""
 
 
-class ProcessDialogue:
-    """An open dialogue with a running program; see `open_dialogue`."""
+class LineDialogue:
+    """Lines in both directions."""
 
-    def __init__(
-        self, process: Process, reader: StreamReader, writer: StreamWriter, errors: OutputPipe
-    ) -> None:
-        self._process = process
+    def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
-        self._errors = errors
 
     async def say(self, line: bytes) -> None:
-        """Send a line. Does nothing if the program no longer reads; `hear` reports its end."""
+        """Send a line. Does nothing if nobody reads any more; `hear` reports the end."""
         with suppress(ConnectionError):
             self._writer.write(line + b"\n")
             await self._writer.drain()
 
     async def hear(self) -> bytes | None:
-        """The program's next line without the line end, None after the last. Raises LineTooLongError."""
+        """The next line without the line end, None after the last. Raises LineTooLongError."""
         try:
             return (await self._reader.readuntil())[:-1]
         except asyncio.IncompleteReadError as last:
             return last.partial or None
         except asyncio.LimitOverrunError as error:
             raise LineTooLongError from error
+
+    def end(self) -> None:
+        """Send no more lines."""
+        self._writer.close()
+
+
+class ProcessDialogue(LineDialogue):
+    """An open dialogue with a running program; see `open_dialogue`."""
+
+    def __init__(
+        self, process: Process, reader: StreamReader, writer: StreamWriter, errors: OutputPipe
+    ) -> None:
+        super().__init__(reader, writer)
+        self._process = process
+        self._errors = errors
 
     async def exit_code(self) -> int | None:
         """The exit code, -9 for signal 9; None if the program does not end within GRACE_S."""
@@ -84,15 +95,21 @@ class ProcessDialogue:
 
 @asynccontextmanager
 async def open_dialogue(
-    command: Sequence[str], *, cwd: str, environment: Mapping[str, str], longest: int
+    command: Sequence[str],
+    *,
+    cwd: str,
+    environment: Mapping[str, str],
+    longest: int,
+    hear_errors: Callable[[str], object] | None = None,
 ) -> AsyncIterator[ProcessDialogue]:
     """Start a program, and kill it with everything it started when the block ends.
 
     The program is looked up on the PATH of `environment`, which is its complete environment. `longest` is the
-    maximum length of an output line in bytes. Raises NotLaunchedError.
+    maximum length of an output line in bytes. `hear_errors` gets what it writes to its standard error, while
+    that arrives. Raises NotLaunchedError.
     """
     with ExitStack() as files:
-        errors = files.enter_context(closing(OutputPipe(STDERR_KEPT)))
+        errors = files.enter_context(closing(OutputPipe(STDERR_KEPT, hear_errors)))
         its_input, ours_out = _open_pipe(files)
         ours_in, its_output = _open_pipe(files)
         reader, incoming = await _connect_reader(ours_in, longest)
@@ -114,6 +131,22 @@ async def open_dialogue(
         finally:
             watch.cancel()
             await _end_and_kill(process, errors)
+
+
+@asynccontextmanager
+async def own_dialogue(longest: int) -> AsyncIterator[LineDialogue]:
+    """Speak with whoever started this process, by our standard input and output, while the block lasts."""
+    with ExitStack() as files:
+        ends = [os.fdopen(os.dup(number), mode, buffering=0) for number, mode in ((0, "rb"), (1, "wb"))]
+        reader, incoming = await _connect_reader(files.enter_context(ends[0]), longest)
+        files.callback(incoming.close)
+        writer = await _connect_writer(files.enter_context(ends[1]))
+        try:
+            yield LineDialogue(reader, writer)
+            with suppress(ConnectionError):
+                await writer.drain()
+        finally:
+            writer.close()
 
 
 async def _close_after_exit(process: Process, incoming: asyncio.ReadTransport) -> None:

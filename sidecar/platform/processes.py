@@ -97,7 +97,7 @@ class HeadAndTail:
 class OutputPipe:
     """One output stream of a running command. `closed` is set when nothing can write to it any more."""
 
-    def __init__(self, keep: int, hear: Callable[[str], None] | None = None) -> None:
+    def __init__(self, keep: int, hear: Callable[[str], object] | None = None) -> None:
         """`hear` gets the text of the stream while it arrives."""
         self._read_end, self.write_end = os.pipe()
         os.set_blocking(self._read_end, False)

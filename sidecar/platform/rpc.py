@@ -114,7 +114,7 @@ def read_params(params: Raw, kind: type[T]) -> T:
         raise BadInputError(f"the parameters do not fit: {error}") from error
 
 
-def encode_result(ident: MessageId, value: Raw | bytes) -> bytes:
+def encode_result(ident: MessageId | Raw, value: Raw | bytes) -> bytes:
     """Encode the answer to a request; `value` is JSON."""
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (_json(ident), bytes(value).replace(b"\n", b" "))
 
@@ -124,7 +124,7 @@ def encode_fault(ident: MessageId, code: int, message: str) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (_json(ident), _json(RpcError(code, message)))
 
 
-def encode_call(method: str, params: object, ident: MessageId | UnsetType = UNSET) -> bytes:
+def encode_call(method: str, params: object, ident: MessageId | Raw | UnsetType = UNSET) -> bytes:
     """Encode a request, or a notification where there is no `ident`."""
     number = b"" if ident is UNSET else b'"id":%b,' % _json(ident)
     given = b"" if params is None else b',"params":%b' % _json(params)

@@ -19,7 +19,7 @@ from msgspec import Struct
 from sidecar.evidence.ports import EvidenceServices
 from sidecar.hosts import unrecorded
 from sidecar.hosts.ports import HostCodec, HostTranscripts, Transcripts
-from sidecar.hosts.shared import COPILOT, OPENCODE
+from sidecar.hosts.shared import ACP, COPILOT, OPENCODE
 from sidecar.hosts.steering import (
     CLAUDE_STEERING,
     CODEX_STEERING,
@@ -141,6 +141,18 @@ def _altered_in_gemini(_event: HostEvent) -> str:
     return altered_extension()
 
 
+def _acp_codec() -> HostCodec:
+    from sidecar.hosts.acp.codec import AcpCodec
+
+    return AcpCodec()
+
+
+def _acp_record(services: EvidenceServices) -> Transcripts:
+    from sidecar.hosts.acp.record import AcpTurns
+
+    return AcpTurns(services.clock.now)
+
+
 def _stops(services: EvidenceServices) -> Transcripts:
     return unrecorded.MarkerTurns(services.workspace, services.store)
 
@@ -151,6 +163,7 @@ HOSTS: Final = {
     "codex": Host(_codex_codec, _codex_record, CODEX_STEERING, _altered_in_codex),
     COPILOT: Host(_copilot_codec, _copilot_record, COPILOT_STEERING),
     "gemini": Host(_gemini_codec, _gemini_record, GEMINI_STEERING, _altered_in_gemini),
+    ACP: Host(_acp_codec, _acp_record),
     unrecorded.HOST: Host(lambda: unrecorded.MarkerCodec(os.environ), _stops),
     RUN_HOST: Host(RunCodec, _stops),
 }

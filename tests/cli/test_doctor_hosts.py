@@ -15,6 +15,7 @@ from sidecar import __version__, cli
 from sidecar.cli import doctor
 from sidecar.hosts.claude_code import settings as plugin
 from sidecar.hosts.claude_code.settings import user_settings_file
+from sidecar.hosts.installers import INSTALLERS
 from sidecar.hosts.installing import DoctorFinding, FindingLevel
 from sidecar.hosts.opencode.install import OpenCodeInstaller
 from sidecar.kernel.events import JudgeFailed
@@ -141,7 +142,8 @@ async def test_a_lost_log_a_full_disk_and_a_missing_git_are_told(monkeypatch: py
 async def test_neither_host_is_one_warning_that_names_both() -> None:
     (line,) = await found()
     assert line.level is FindingLevel.WARNING
-    assert line.what == "neither Claude Code nor OpenCode is on PATH"
+    *titles, last = (kind.title for kind in INSTALLERS.values())
+    assert line.what == f"neither {', '.join(titles)} nor {last} is on PATH"
     assert "claude-code" in line.remedy
     assert "opencode-ai" in line.remedy
 

@@ -139,9 +139,12 @@ def test_a_connection_that_breaks_twice_is_given_up(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("event", often(EVENTS, 3))
-def test_in_a_worker_of_ours_it_says_and_asks_nothing(scene: Scene, event: str) -> None:
+@pytest.mark.parametrize("variable", ["SUPERVISOR_WORKER", "SUPERVISOR_PROXIED"])
+def test_in_a_worker_of_ours_and_behind_the_proxy_it_says_and_asks_nothing(
+    scene: Scene, event: str, variable: str
+) -> None:
     with FakeSidecar(scene.state) as fake:
-        done = run(command(event), STOP, scene.project, SUPERVISOR_WORKER="1")
+        done = run(command(event), STOP, scene.project, **{variable: "1"})
     assert (done.returncode, done.stdout, done.stderr, fake.asked) == (0, b"", b"", [])
 
 

@@ -130,14 +130,40 @@ class UsageCost(Struct, frozen=True):
     currency: str
 
 
+class ToolCallLocation(Struct, frozen=True):
+    """A file that a tool call is about."""
+
+    path: str
+
+
+class PlanEntry(Struct, frozen=True):
+    """An entry of the agent's plan, or of its to-do list."""
+
+    content: str
+    status: str = "pending"
+
+
+class ConfigOption(Struct, frozen=True, rename="camel"):
+    """An option that the person may choose; the session's mode is one, where `category` is "mode"."""
+
+    category: str | None = None
+    current_value: Any = None
+
+
 class SessionUpdate(Struct, frozen=True, rename="camel"):
     """One event of a session. The form of `content` depends on its kind, `session_update`."""
 
     session_update: str
     content: Raw = Raw(b"null")
+    message_id: str | None = None
     title: str | None = None
+    kind: str | None = None
     status: str | None = None
     tool_call_id: str = ""
+    locations: tuple[ToolCallLocation, ...] | None = None
+    raw_input: Raw = Raw(b"null")
+    raw_output: Raw = Raw(b"null")
+    entries: Raw = Raw(b"null")
     cost: UsageCost | None = None
 
 
@@ -149,12 +175,6 @@ class SessionNotification(Struct, frozen=True, rename="camel"):
 
 
 # --- session/request_permission ---
-
-
-class ToolCallLocation(Struct, frozen=True):
-    """A file that a tool call is about."""
-
-    path: str
 
 
 class ToolCallUpdate(Struct, frozen=True):

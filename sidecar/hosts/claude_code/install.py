@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from sidecar import __version__
+from sidecar.hosts import installing
 from sidecar.hosts.claude_code.codec import HOST
 from sidecar.hosts.claude_code.record import RECORD, newest_session
 from sidecar.hosts.claude_code.settings import (
@@ -24,23 +25,7 @@ from sidecar.hosts.claude_code.settings import (
     user_settings_file,
 )
 from sidecar.hosts.host_program import HostProgram
-from sidecar.hosts.installing import (
-    PROBE_SECONDS,
-    RUBRIC_EDITOR,
-    STATUS_LINE,
-    UPGRADE,
-    DoctorFinding,
-    HostFindings,
-    HostInstaller,
-    InstallOrder,
-    Steps,
-    error_finding,
-    ok_finding,
-    probe_finding,
-    problem_finding,
-    version_finding,
-    warning_finding,
-)
+from sidecar.hosts.installing import DoctorFinding, HostFindings, HostInstaller, InstallOrder, Steps
 from sidecar.hosts.record_files import RecordFiles
 from sidecar.hosts.steering import PLUGIN_IDS, SETTINGS_LIMIT
 from sidecar.kernel.decoding import read_json
@@ -111,7 +96,7 @@ class ClaudeCodeInstaller(HostInstaller):
         if order.renew:
             plugins = tuple(one.id for one in self._plugins.installed() if one.scope == order.scope)
         else:
-            plugins = PLUGIN_IDS[: 1 + (RUBRIC_EDITOR in order.options)]
+            plugins = PLUGIN_IDS[: 1 + (installing.RUBRIC_EDITOR in order.options)]
         verb, folders = "update" if order.renew else "install", user_paths()
         orders: list[tuple[str, ...]] = [("plugin", "marketplace", "add", str(plugin_root()))]
         orders += [("plugin", verb, one, "--scope", order.scope) for one in plugins]
@@ -122,7 +107,7 @@ class ClaudeCodeInstaller(HostInstaller):
             repair_copies(self.environment)
         denial = f"deny the agent, in {self._settings}: {', '.join(new)}"
         steps.do(denial, replace_deny_rules, self._settings, old, new)
-        if STATUS_LINE in order.options:
+        if installing.STATUS_LINE in order.options:
             shown = f"show the goal in the status line of {self._settings}"
             steps.do(shown, put_status_line, self._settings, order.runtime)
 
@@ -176,15 +161,17 @@ class ClaudeCodeInstaller(HostInstaller):
         """Check version, plugin and hooks."""
         said = await self.program.result("--version", seconds=20)
         listed = await self.program.result("plugin", "list", "--json", seconds=30)
-        known = version_finding(self.title, said.output, TESTED_CLAUDE[0], "claude update")
+        known = installing.version_finding(self.title, said.output, TESTED_CLAUDE[0], "claude update")
         plugins = read_json(listed.output, list[_Plugin])
         if plugins is None:
-            unlisted = warning_finding("Claude Code does not list its plugins", "claude plugin list")
+            unlisted = installing.warning_finding(
+                "Claude Code does not list its plugins", "claude plugin list"
+            )
             return HostFindings((known, unlisted))
         ours = [one for one in plugins if one.id.startswith(OURS)]
         lines = [known, self._plugin_finding(ours, needed=needed)]
         lines += [
-            ok_finding(f"plugin {one.id} {one.version}: the language server for .md files")
+            installing.ok_finding(f"plugin {one.id} {one.version}: the language server for .md files")
             for one in plugins
             if one.id == RUBRIC_PLUGIN_ID and one.enabled
         ]
@@ -192,7 +179,9 @@ class ClaudeCodeInstaller(HostInstaller):
         if not enabled:
             return HostFindings(tuple(lines))
         lines += [
-            warning_finding(f"the plugin is of version {version}, this is {__version__}", UPGRADE)
+            installing.warning_finding(
+                f"the plugin is of version {version}, this is {__version__}", installing.UPGRADE
+            )
             for version in sorted({one.version for one in enabled} - {__version__})
         ]
         lines += [self._own_files_finding(), *(tuple(self._switched_off()) or tuple(self._unheard_session()))]
@@ -200,36 +189,36 @@ class ClaudeCodeInstaller(HostInstaller):
             if server := one.mcp_servers.get(SERVER):
                 command = [word.replace(ROOT, one.install_path) for word in (server.command, *server.args)]
                 return HostFindings(tuple(lines), self.probe, command, self.title)
-        lines.append(warning_finding("the plugin brings no tools into Claude Code", UPDATE))
+        lines.append(installing.warning_finding("the plugin brings no tools into Claude Code", UPDATE))
         return HostFindings(tuple(lines), self.probe)
 
     def _plugin_finding(self, ours: Sequence[_Plugin], *, needed: bool) -> DoctorFinding:
         if not ours:
             missing = "the plugin is not installed in Claude Code"
-            return problem_finding(missing, self.install_command, needed=needed)
+            return installing.problem_finding(missing, self.install_command, needed=needed)
         if not any(plugin.enabled for plugin in ours):
             enable = f"claude plugin enable {ours[0].id}"
-            return problem_finding("the plugin is disabled in Claude Code", enable, needed=needed)
-        return ok_finding(f"plugin {ours[0].id} {ours[0].version}")
+            return installing.problem_finding("the plugin is disabled in Claude Code", enable, needed=needed)
+        return installing.ok_finding(f"plugin {ours[0].id} {ours[0].version}")
 
     def _own_files_finding(self) -> DoctorFinding:
         """Whether the host keeps its agent from our own files."""
         folders = user_paths()
         if missing_deny_rules(self._settings, deny_rules(folders, folders.recorded_runtime())):
             lacking = f"{self._settings} does not keep the agent from Supervisor's own files"
-            return warning_finding(lacking, self.install_command)
-        return ok_finding(f"{self._settings} keeps the agent from Supervisor's own files")
+            return installing.warning_finding(lacking, self.install_command)
+        return installing.ok_finding(f"{self._settings} keeps the agent from Supervisor's own files")
 
     async def probe(self) -> DoctorFinding:
         """Make a real call through host, hooks, relay and sidecar, without a model request."""
         words = ("-p", PROBE, "--no-session-persistence")
         with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as folder:
-            said = await self.program.result(*words, seconds=PROBE_SECONDS, folder=folder)
-        return probe_finding(
+            said = await self.program.result(*words, seconds=installing.PROBE_SECONDS, folder=folder)
+        return installing.probe_finding(
             said,
             "hooks fire: a typed command was answered by the sidecar, without a model request",
-            error_finding("the host did not answer the probe in time", f"claude -p {PROBE}"),
-            error_finding("hooks do not fire", self.install_command),
+            installing.error_finding("the host did not answer the probe in time", f"claude -p {PROBE}"),
+            installing.error_finding("hooks do not fire", self.install_command),
         )
 
     def _switched_off(self) -> Iterator[DoctorFinding]:
@@ -242,7 +231,7 @@ class ClaudeCodeInstaller(HostInstaller):
                 if switches.disable_all_hooks or only_managed:
                     name = "disableAllHooks" if switches.disable_all_hooks else "allowManagedHooksOnly"
                     said = f"{name} in {path} keeps our hooks from running"
-                    yield error_finding(said, f"set it to false: {path}")
+                    yield installing.error_finding(said, f"set it to false: {path}")
 
     def _unheard_session(self) -> Iterator[DoctorFinding]:
         """The newest session here, if it ended a turn since the install and no hook of it was answered."""
@@ -253,7 +242,7 @@ class ClaudeCodeInstaller(HostInstaller):
                 return
             known = (folders.state / "sessions" / f"{file_stem(newest.key)}.json").exists()
             if not known and RecordFiles(RECORD, SystemClock().pause).ended(newest.key, newest.transcript):
-                yield error_finding(
+                yield installing.error_finding(
                     f"Claude Code worked here (session {newest.key.id}) and no hook of ours ran",
                     "start claude anew here: hooks are read at its start, and --safe-mode runs none",
                 )

@@ -15,6 +15,7 @@ What this file knows of the host, each point seen in 0.144.0 and 0.171.0:
 from __future__ import annotations
 
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 import msgspec
@@ -42,6 +43,8 @@ from sidecar.kernel.events import (
 from sidecar.kernel.text import truncate_middle
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sidecar.kernel.session import Environment
 
 HOST: Final = "codex"
@@ -51,6 +54,11 @@ TYPED_COMMAND: Final = command_pattern(r"\s*[$/]")
 """`$` completes a skill. `/` reaches us behind a blank, and in `codex exec`."""
 REASON_LIMIT: Final = 9000
 """Bytes of a reason or context, as the host sends it to the model."""
+
+
+def user_folder(environment: Mapping[str, str]) -> Path:
+    """The user's folder of settings, plugins and rollouts."""
+    return Path(environment.get("CODEX_HOME") or Path.home() / ".codex")
 
 
 class SessionStart(HookEventBase, frozen=True, kw_only=True, tag="SessionStart"):
@@ -149,17 +157,22 @@ class CodexCodec:
 def _build_output(event: str, answer: HostAnswer, feedback: str) -> HookOutput:
     match answer:
         case Continue() if event == "Stop" and feedback.strip():
-            said = clip_note(answer.note)
+            said = _shown(answer.note)
             return HookOutput(decision="block", reason=_clip_reason(feedback), system_message=said)
         case CommandReply() if event == "UserPromptSubmit" and answer.work and not answer.refused:
             context = ContextOutput(_clip_reason(answer.context))
-            return HookOutput(system_message=clip_note(answer.text), hook_specific_output=context)
+            return HookOutput(system_message=_shown(answer.text), hook_specific_output=context)
         case CommandReply() if event == "UserPromptSubmit":
-            return HookOutput(decision="block", reason=clip_note(answer.text))
+            return HookOutput(decision="block", reason=_shown(answer.text))
         case Rest() | NoReply():
-            return HookOutput(system_message=clip_note(answer.note))
+            return HookOutput(system_message=_shown(answer.note))
         case Continue() | CommandReply() | ToolCallReply():
             raise ValueError(f"{type(answer).__name__} cannot answer {event}")
+
+
+def _shown(text: str) -> str:
+    """Return a text for the user, with our commands as they are typed here."""
+    return clip_note(text.replace("/supervisor:", "$supervisor:"))
 
 
 def _clip_reason(text: str) -> str:

@@ -12,24 +12,41 @@ What this file knows of the host, each point seen in 0.144.0 and 0.171.0:
 from __future__ import annotations
 
 import asyncio
+import shlex
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
 from sidecar import __version__
-from sidecar.hosts.codex.record import user_folder
+from sidecar.hosts.codex.codec import HOST, TITLE, user_folder
+from sidecar.hosts.installing import (
+    RUBRIC_EDITOR,
+    STATUS_LINE,
+    UPGRADE,
+    DoctorFinding,
+    HostFindings,
+    HostInstaller,
+    InstallOrder,
+    Steps,
+    error_finding,
+    ok_finding,
+    problem_finding,
+    version_finding,
+    warning_finding,
+)
 from sidecar.hosts.shared import try_decode
 from sidecar.kernel.text import one_printable_line
 from sidecar.platform.dialogue import LineTooLongError, NotLaunchedError, ProcessDialogue, open_dialogue
-from sidecar.platform.formats import parse_toml_table, table_at
+from sidecar.platform.formats import Table, parse_toml_table, table_at
 from sidecar.platform.installation import HostError, plugin_root
+from sidecar.platform.paths import user_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from sidecar.hosts.host_program import HostProgram
 
@@ -91,6 +108,13 @@ def altered_plugin(environment: Mapping[str, str]) -> str:
     return f"Supervisor: {said}. Type: supervisor install codex" if altered else ""
 
 
+def read_user_settings(environment: Mapping[str, str]) -> Table:
+    """Return the user's config.toml, empty where there is none that can be read."""
+    with suppress(OSError, ValueError):
+        return parse_toml_table((user_folder(environment) / "config.toml").read_text("utf-8"))
+    return {}
+
+
 def _same(copy: Path, path: Path) -> bool:
     return copy.is_file() and copy.read_bytes() == path.read_bytes()
 
@@ -135,9 +159,9 @@ class CodexServer:
         """`codex` is the program to start, in the folder `project`."""
         self._codex, self._environment, self._project = codex, environment, project
 
-    def hooks(self) -> tuple[ListedHook, ...]:
+    async def hooks(self) -> tuple[ListedHook, ...]:
         """Return the hooks of our plugin."""
-        return asyncio.run(self._conversation())
+        return await self._conversation()
 
     def trust(self) -> tuple[ListedHook, ...]:
         """Trust these hooks as they are, and return them as they are listed after that."""
@@ -145,17 +169,15 @@ class CodexServer:
 
     def forget(self) -> None:
         """Take what is trusted of our hooks out of the user's config.toml."""
-        settings = user_folder(self._environment) / "config.toml"
-        with suppress(OSError, ValueError):
-            known = table_at(parse_toml_table(settings.read_text("utf-8")), "hooks", "state")
-            ours = {key: state for key, state in known.items() if key.startswith(f"{PLUGIN_ID}:")}
-            keys = ["hooks.state"] if len(ours) == len(known) else [f'hooks.state."{key}"' for key in ours]
-            if ours:
-                asyncio.run(self._conversation(dict.fromkeys(keys)))
-            kept = {state.get("trusted_content_hash") for state in ours.values() if isinstance(state, dict)}
-            for note in settings.with_name(".hook-trust").glob("*"):
-                if note.read_text("utf-8") in kept:
-                    note.unlink()
+        known = table_at(read_user_settings(self._environment), "hooks", "state")
+        ours = {key: table_at(known, key) for key in known if key.startswith(f"{PLUGIN_ID}:")}
+        keys = ["hooks.state"] if len(ours) == len(known) else [f'hooks.state."{key}"' for key in ours]
+        if ours:
+            asyncio.run(self._conversation(dict.fromkeys(keys)))
+        kept = {state.get("trusted_content_hash") for state in ours.values()}
+        for note in (user_folder(self._environment) / ".hook-trust").glob("*"):
+            if note.read_text("utf-8") in kept:
+                note.unlink()
 
     async def _conversation(
         self, edits: Mapping[str, object] | None = None, *, trust: bool = False
@@ -210,3 +232,134 @@ async def _ask(server: ProcessDialogue, method: str, params: object, kind: type[
         said = (answer.error or {}).get("message", "it answered in another form")
         raise HostError(f"`codex app-server` refused {method}: {one_printable_line(str(said))}", BY_HAND)
     raise HostError(f"`codex app-server` ended before it answered {method}", BY_HAND)
+
+
+# --- The installer ------------------------------------------------------------------------------------------
+
+
+TESTED_CODEX: Final = "0.144.0"
+"""The oldest version that the real-host tests run."""
+TRUST: Final = (
+    "Codex runs a plugin's hooks only where you trust them, and says nothing where you do not. "
+    "Supervisor's tell it what happens in a session, and ask it at every stop. Trust them?"
+)
+
+
+class CodexInstaller(HostInstaller):
+    """Implements hosts.installing.HostInstaller."""
+
+    name = HOST
+    title = TITLE
+    command = "codex"
+    get = "npm install -g @openai/codex"
+    typed = "$supervisor:goal all tests pass"
+    refused: ClassVar[Mapping[str, str]] = {
+        RUBRIC_EDITOR: "it starts no language servers",
+        STATUS_LINE: "a plugin cannot show one there",
+    }
+
+    @property
+    def _server(self) -> CodexServer:
+        return CodexServer(self.program, self.environment, str(self.project))
+
+    def put(self, order: InstallOrder, steps: Steps) -> None:
+        """Write the marketplace, have the host copy the plugin, and set what the user trusts."""
+        if order.scope != "user":
+            raise HostError("Codex has plugins for a user only", self.install_command)
+        trusted = table_at(read_user_settings(self.environment), "hooks", "state")
+        consents = order.renew and any(key.startswith(f"{PLUGIN_ID}:") for key in trusted)
+        folder = _marketplace()
+        steps.do(f"write the plugin into {folder}", write_marketplace, folder)
+        self._run(("plugin", "marketplace", "add", str(folder)), steps)
+        self._run(("plugin", "add", PLUGIN_ID), steps)
+        if steps.print_only:
+            steps.say("ask whether you trust its hooks, and tell Codex so")
+            return
+        order.prepare()
+        if not consents and not order.agree(TRUST):
+            steps.say(f"note: Codex runs none of its hooks until you trust them: {BY_HAND}")
+            return
+        hooks = self._server.trust()
+        if not hooks or not all(hook.runs for hook in hooks):
+            raise HostError("Codex lists hooks of ours that it does not run", BY_HAND)
+        steps.say(f"trusted by you, as Codex lists them: {', '.join(hook.event_name for hook in hooks)}")
+
+    def take(self, scope: str, steps: Steps) -> bool:
+        """Take out the trust, the plugin, the marketplace and what the host leaves of them."""
+        if scope != "user":
+            steps.say(f"the plugin is not installed in the scope {scope}")
+            return not self.present()
+        if self.present():
+            steps.do("take the trust in its hooks out of Codex's settings", self._server.forget)
+            self._run(("plugin", "remove", PLUGIN_ID), steps)
+            self._run(("plugin", "marketplace", "remove", MARKETPLACE), steps)
+        for folder in filter(Path.exists, (_marketplace(), cached_plugin(self.environment))):
+            steps.do(f"remove {folder}", shutil.rmtree, folder)
+        return True
+
+    def scopes(self) -> tuple[str, ...]:
+        """Return the one scope that there is, where it is installed."""
+        return ("user",) if self.present() else ()
+
+    def present(self) -> bool:
+        """Return whether the host's settings name our plugin."""
+        return PLUGIN_ID in table_at(read_user_settings(self.environment), "plugins")
+
+    async def examine(self, *, needed: bool) -> HostFindings:
+        """Check version, plugin and trust."""
+        if not self.program.path:
+            return HostFindings((warning_finding("Codex is not on PATH", self.get),))
+        said = await self.program.result("--version", seconds=20)
+        number = said.output.removeprefix(b"codex-cli ")
+        lines = [version_finding(self.title, number, TESTED_CODEX, "codex update")]
+        if not self.present():
+            missing = "the plugin is not installed in Codex"
+            lines.append(problem_finding(missing, self.install_command, needed=needed))
+            return HostFindings(tuple(lines))
+        root = cached_plugin(self.environment) / "supervisor" / __version__
+        try:
+            hooks = await self._server.hooks()
+            altered = altered_plugin({**self.environment, "PLUGIN_ROOT": str(root)})
+        except HostError as trouble:
+            lines.append(error_finding(str(trouble), next(iter(trouble.moves), self.install_command)))
+        else:
+            lines += self._findings(root, hooks, altered)
+        return HostFindings(tuple(lines), None, self._tools(root), self.title)
+
+    def _findings(self, root: Path, hooks: tuple[ListedHook, ...], altered: str) -> Iterator[DoctorFinding]:
+        if not root.is_dir():
+            yield warning_finding(
+                f"the plugin in Codex is of another version, this is {__version__}", UPGRADE
+            )
+        elif altered:
+            yield warning_finding(altered.partition(". Type")[0], self.install_command)
+        else:
+            yield ok_finding(f"plugin {PLUGIN_ID} {__version__}")
+        idle = [
+            f"{hook.event_name} is {hook.trust_status if hook.enabled else 'off'}"
+            for hook in hooks
+            if not hook.runs
+        ]
+        if idle or not hooks:
+            why = ", ".join(idle) or "it lists none"
+            yield error_finding(
+                f"Codex runs no hook of ours, and says nothing: {why}",
+                f"{self.install_command}; or {BY_HAND}",
+            )
+        else:
+            yield ok_finding(f"Codex runs our {len(hooks)} hooks: you trust them")
+
+    @staticmethod
+    def _tools(root: Path) -> tuple[str, ...]:
+        """Return the command by which the host starts our tools."""
+        return ("python3", "-I", "-S", str(root / "hooks" / "mcp.py")) if root.is_dir() else ()
+
+    def _run(self, words: tuple[str, ...], steps: Steps) -> None:
+        told = shlex.join((self.command, *words))
+        steps.do(
+            told, lambda: self.program.run(*words).decode("utf-8", "replace").strip().rpartition("\n")[2]
+        )
+
+
+def _marketplace() -> Path:
+    return user_paths().state / HOST

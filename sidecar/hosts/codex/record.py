@@ -25,7 +25,7 @@ from typing import Final
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from sidecar.hosts.codex.codec import HOST
+from sidecar.hosts.codex.codec import HOST, user_folder
 from sidecar.hosts.ports import RecordedSession
 from sidecar.hosts.record_files import RecordFormat
 from sidecar.hosts.shared import (
@@ -481,11 +481,6 @@ HEAD_BYTES: Final = 1 << 20
 """Bytes of the first line, which holds the host's instructions."""
 NEWEST_FILES: Final = 500
 """Rollouts that are looked at, those that changed last."""
-
-
-def user_folder(environment: Mapping[str, str]) -> Path:
-    """The user's folder of settings, plugins and rollouts."""
-    return Path(environment.get("CODEX_HOME") or Path.home() / ".codex")
 
 
 def newest_session(project: str, environment: Mapping[str, str], session: str = "") -> RecordedSession | None:

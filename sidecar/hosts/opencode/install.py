@@ -11,23 +11,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from msgspec import Struct
 
 from sidecar import __version__
+from sidecar.hosts import installing
 from sidecar.hosts.host_program import HostProgram
-from sidecar.hosts.installing import (
-    PROBE_SECONDS,
-    RUBRIC_EDITOR,
-    STATUS_LINE,
-    DoctorFinding,
-    HostFindings,
-    HostInstaller,
-    InstallOrder,
-    Steps,
-    error_finding,
-    ok_finding,
-    probe_finding,
-    problem_finding,
-    version_finding,
-    warning_finding,
-)
+from sidecar.hosts.installing import DoctorFinding, HostFindings, HostInstaller, InstallOrder, Steps
 from sidecar.hosts.opencode import plugin_file
 from sidecar.hosts.opencode.plugin_file import (
     FILE_LIMIT,
@@ -208,7 +194,7 @@ class OpenCodeInstaller(HostInstaller):
     command = "opencode"
     get = "npm install -g opencode-ai"
     lends_model = True
-    refused: ClassVar[Mapping[str, str]] = {RUBRIC_EDITOR: "opencode has it in its one file"}
+    refused: ClassVar[Mapping[str, str]] = {installing.RUBRIC_EDITOR: "opencode has it in its one file"}
 
     def put(self, order: InstallOrder, steps: Steps) -> None:
         """Write our plugin file."""
@@ -217,7 +203,7 @@ class OpenCodeInstaller(HostInstaller):
         if not steps.print_only:
             order.prepare()
         place.put(text, steps)
-        place.put_status_line(order.runtime, steps, wanted=STATUS_LINE in order.options)
+        place.put_status_line(order.runtime, steps, wanted=installing.STATUS_LINE in order.options)
 
     def take(self, scope: str, steps: Steps) -> bool:
         """Remove all our files from one folder."""
@@ -242,22 +228,24 @@ class OpenCodeInstaller(HostInstaller):
     async def examine(self, *, needed: bool) -> HostFindings:
         """Check version, plugin file and what keeps it from working."""
         if not self.program.path:
-            lines = [warning_finding("OpenCode is not on PATH", self.get)]
+            lines = [installing.warning_finding("OpenCode is not on PATH", self.get)]
         else:
             said = await self.program.result("--version", seconds=20)
-            lines = [version_finding(self.title, said.output, TESTED_OPENCODE, "opencode upgrade")]
+            lines = [installing.version_finding(self.title, said.output, TESTED_OPENCODE, "opencode upgrade")]
         ours = self._files()
         if not ours:
             missing = "the plugin is not installed in OpenCode"
-            lines.append(problem_finding(missing, self.install_command, needed=needed))
+            lines.append(installing.problem_finding(missing, self.install_command, needed=needed))
         lines += [self._plugin_file_finding(path) for path in ours]
         if len(ours) > 1:
             many = f"there are {len(ours)} of them, and one is enough"
-            lines.append(warning_finding(many, self._uninstall_command(ours[-1])))
+            lines.append(installing.warning_finding(many, self._uninstall_command(ours[-1])))
         pure = plugin_file.is_switched_on(self.environment, "OPENCODE_PURE")
         if pure:
             lines.append(
-                warning_finding("OpenCode loads no plugin while OPENCODE_PURE is set", "unset OPENCODE_PURE")
+                installing.warning_finding(
+                    "OpenCode loads no plugin while OPENCODE_PURE is set", "unset OPENCODE_PURE"
+                )
             )
         lines += self._package_findings() if ours else []
         if not ours or not self.program.path or pure:
@@ -273,14 +261,14 @@ class OpenCodeInstaller(HostInstaller):
         try:
             wanted = OpenCodeFile(self.environment, self.project, scope).text(runtime or Path("supervisor"))
             if read_whole(path, FILE_LIMIT) == wanted.encode():
-                return ok_finding(f"plugin {path} ({scope})")
+                return installing.ok_finding(f"plugin {path} ({scope})")
         except HostError as trouble:
-            return error_finding(str(trouble), trouble.moves[0])
+            return installing.error_finding(str(trouble), trouble.moves[0])
         except (OSError, UnusableFileError):
-            return warning_finding(f"{path} cannot be read", f"ls -l {path}")
+            return installing.warning_finding(f"{path} cannot be read", f"ls -l {path}")
         if is_ours is not None and is_ours.changed:
-            return warning_finding(f"{path} was changed by hand", remedy)
-        return warning_finding(f"{path} is not what this version of Supervisor installs", remedy)
+            return installing.warning_finding(f"{path} was changed by hand", remedy)
+        return installing.warning_finding(f"{path} is not what this version of Supervisor installs", remedy)
 
     def _uninstall_command(self, path: Path) -> str:
         """What removes a superfluous plugin file: `rm` where it is not in this project's folder."""
@@ -292,11 +280,11 @@ class OpenCodeInstaller(HostInstaller):
         for folder in dict.fromkeys(plugin_file.opencode_config_folders(self.environment, self.project)):
             others = plugin_file.foreign_plugins(folder)
             if others and plugin_file.has_stand_in(folder):
-                yield warning_finding(
+                yield installing.warning_finding(
                     f"our stand-in for npm's packages hides them from {others[0]}", self.install_command
                 )
             elif folder.is_dir() and os.access(folder, os.W_OK) and not (folder / "node_modules").exists():
-                yield warning_finding(
+                yield installing.warning_finding(
                     f"OpenCode fetches packages into {folder} before it loads plugins; "
                     "offline it waits more than a minute at each start",
                     "start opencode once while online",
@@ -307,11 +295,11 @@ class OpenCodeInstaller(HostInstaller):
         host = HostProgram(self.title, self.command, {**self.environment, **NO_TRACE}, str(self.project))
         with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as empty:
             folder = empty if "user" in self.scopes() else ""
-            said = await host.result(*PROBE, seconds=PROBE_SECONDS, folder=folder)
+            said = await host.result(*PROBE, seconds=installing.PROBE_SECONDS, folder=folder)
         shown = f"opencode {' '.join(PROBE)}"
-        return probe_finding(
+        return installing.probe_finding(
             said,
             "OpenCode answers: a typed command reached the sidecar, without a model request",
-            error_finding("OpenCode did not answer the probe in time", shown),
-            error_finding("OpenCode does not carry out our commands", shown),
+            installing.error_finding("OpenCode did not answer the probe in time", shown),
+            installing.error_finding("OpenCode does not carry out our commands", shown),
         )

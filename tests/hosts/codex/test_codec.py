@@ -101,6 +101,11 @@ def test_a_reason_stays_below_what_the_host_cuts_however_it_counts(text: str) ->
         ("Stop", Rest(reason=RestReason.CLEAN), {}),
         ("Stop", Rest(reason=RestReason.ACHIEVED, note="n", alarm=True), {"systemMessage": "n"}),
         ("SessionStart", NoReply(note="n", watch=("/p/x",)), {"systemMessage": "n"}),
+        (
+            "SessionStart",
+            NoReply(note="type: /supervisor:goal x"),
+            {"systemMessage": "type: $supervisor:goal x"},
+        ),
         ("Interrupt", NoReply(), {}),
         ("UserPromptSubmit", CommandReply(headline="h"), {"decision": "block", "reason": "Supervisor: h"}),
     ],
