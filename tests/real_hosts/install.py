@@ -24,6 +24,10 @@ PINNED: Final = "2.1.197"
 """The version of Claude Code whose behaviour the facts were taken from."""
 OPENCODE_PINNED: Final = "1.18.33"
 """The same of OpenCode; the only one that is tested."""
+CODEX_PINNED: Final = "0.171.0"
+"""The same of Codex."""
+CODEX_OLDEST: Final = "0.144.0"
+"""The oldest Codex that is tested: its records have another form."""
 NODE_PINNED: Final = "24.21.0"
 """Node for programs that the machine's own is too old for."""
 CONFORMANCE_PINNED: Final = "0.1.16"
@@ -57,6 +61,8 @@ class Package(msgspec.Struct, frozen=True):
 CLAUDE: Final = Package("@anthropic-ai/claude-code", "claude")
 OPENCODE: Final = Package("opencode-ai", "opencode")
 """Its install script puts the machine's own binary in the place of the program, so no Node starts with it."""
+CODEX: Final = Package("@openai/codex", "codex")
+"""A launcher in Node, and the machine's own binary as a package of its own."""
 NODE: Final = Package("node", "node")
 CONFORMANCE: Final = Package("@modelcontextprotocol/conformance", "conformance")
 MCP_SDK: Final = Package("@modelcontextprotocol/sdk", "mcp-sdk", imported=True)
@@ -130,7 +136,7 @@ def _install(wanted: tuple[str, ...], version: str, target: Path, binary: Path, 
             said = str(msgspec.json.decode((fresh / binary).read_bytes())["version"])
         else:
             said = _run([str(fresh / binary), "--version"], LOOKUP_LIMIT_S, path)
-        if not said.removeprefix("Version ").removeprefix("v").startswith(version):
+        if not said.removeprefix("Version ").removeprefix("codex-cli ").removeprefix("v").startswith(version):
             raise InstallError(f"{wanted[0]} says that it is {said!r}")
         shutil.rmtree(target, ignore_errors=True)
         fresh.replace(target)

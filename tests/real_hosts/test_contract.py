@@ -76,7 +76,7 @@ def host(
     under = made(binary, version, folder, model)
     under.begin()
     try:
-        done = under.supervisor("install", under.program)
+        done = under.supervisor("install", under.program, *under.consent)
         assert done.returncode == 0, done.stdout + done.stderr
         yield under
     finally:
@@ -132,7 +132,7 @@ def test_in_a_terminal_esc_is_never_judged_commands_cost_nothing_and_a_false_don
 
         host.model.add(*host.calls(host.run(ENDLESS)))
         terminal.submit("hello there")
-        terminal.wait_for("Working for ever", timeout=60)
+        terminal.wait_for(host.working, timeout=60)
         host.interrupt(terminal)
         terminal.wait_for(host.interrupted)
         host.wipe(terminal)

@@ -47,10 +47,11 @@ class RealHost(ABC):
 
     `program` is what is typed after `supervisor install`. The first of `versions` is played in every run, the
     others in `tox -e long`; "newest" is what npm names so. `tool` is a tool that the agent's requests offer,
-    and no others. `judging`, `interrupted` and `busy` are regular expressions for the screen: while checks
-    run, after Esc, and as long as a turn lasts. `memory` are files and folders in the home in which the host
-    itself keeps what was typed or installed; all else of ours must be gone after an uninstall. `cannot` names
-    parts of the scenes that this host cannot have (PARTS), with the reason in one line.
+    and no others. `judging`, `working`, `interrupted` and `busy` are regular expressions for the screen:
+    while checks run, while a command of the agent does, after Esc, and during a turn. `consent` are options
+    of an install by which the user agrees to what the host asks. `memory` is what in the home
+    the host itself keeps of what was typed or installed; all else of ours must be gone after an uninstall.
+    `cannot` names parts of the scenes that this host cannot have (PARTS), with the reason in one line.
     """
 
     title: ClassVar[str]
@@ -59,8 +60,10 @@ class RealHost(ABC):
     versions: ClassVar[tuple[str, ...]]
     tool: ClassVar[str]
     judging: ClassVar[str]
+    working: ClassVar[str] = "Working for ever"
     interrupted: ClassVar[str]
     busy: ClassVar[str]
+    consent: ClassVar[tuple[str, ...]] = ()
     memory: ClassVar[tuple[str, ...]] = ()
     cannot: ClassVar[Mapping[str, str]] = {}
 
