@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pwd
+import re
 import shutil
 import subprocess
 import tempfile
@@ -28,6 +29,12 @@ CODEX_PINNED: Final = "0.171.0"
 """The same of Codex."""
 CODEX_OLDEST: Final = "0.144.0"
 """The oldest Codex that is tested: its records have another form."""
+GEMINI_PINNED: Final = "0.61.0"
+"""The same of Gemini CLI."""
+GEMINI_OLDER: Final = "0.34.0"
+"""An older one, whose chats have another form."""
+COPILOT_PINNED: Final = "1.0.102"
+"""The same of Copilot CLI."""
 NODE_PINNED: Final = "24.21.0"
 """Node for programs that the machine's own is too old for."""
 CONFORMANCE_PINNED: Final = "0.1.16"
@@ -63,6 +70,8 @@ OPENCODE: Final = Package("opencode-ai", "opencode")
 """Its install script puts the machine's own binary in the place of the program, so no Node starts with it."""
 CODEX: Final = Package("@openai/codex", "codex")
 """A launcher in Node, and the machine's own binary as a package of its own."""
+GEMINI: Final = Package("@google/gemini-cli", "gemini")
+COPILOT: Final = Package("@github/copilot", "copilot")
 NODE: Final = Package("node", "node")
 CONFORMANCE: Final = Package("@modelcontextprotocol/conformance", "conformance")
 MCP_SDK: Final = Package("@modelcontextprotocol/sdk", "mcp-sdk", imported=True)
@@ -136,7 +145,7 @@ def _install(wanted: tuple[str, ...], version: str, target: Path, binary: Path, 
             said = str(msgspec.json.decode((fresh / binary).read_bytes())["version"])
         else:
             said = _run([str(fresh / binary), "--version"], LOOKUP_LIMIT_S, path)
-        if not said.removeprefix("Version ").removeprefix("codex-cli ").removeprefix("v").startswith(version):
+        if not re.search(rf"(?<![\d.]){re.escape(version)}", said):
             raise InstallError(f"{wanted[0]} says that it is {said!r}")
         shutil.rmtree(target, ignore_errors=True)
         fresh.replace(target)

@@ -49,7 +49,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             )
             for host in real_hosts()
             if scene not in host.cannot
-            for number, version in enumerate(host.versions)
+            for number, version in enumerate((*host.versions, *(host.older if scene == HEADLESS else ())))
         ]
         metafunc.parametrize("program", rows, indirect=True, scope="session")
 
@@ -146,6 +146,7 @@ def test_in_a_terminal_esc_is_never_judged_commands_cost_nothing_and_a_false_don
             terminal.wait_until_gone(host.judging)
             assert host.stops()[-1:] != ["continue"]
             host.wipe(terminal)
+        host.leave(terminal)
         assert host.told() == []
 
         repairs = host.calls(*host.write(host.project / "shop.py", REPAIRED_SOURCE))

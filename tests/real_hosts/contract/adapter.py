@@ -45,19 +45,21 @@ PARTS: Final = (HEADLESS, TERMINAL, ESC_JUDGING, TELLS_SENT_BACK, TELLS_END, HID
 class RealHost(ABC):
     """One installed program with a home, a project whose tests fail, and a scripted model.
 
-    `program` is what is typed after `supervisor install`. The first of `versions` is played in every run, the
-    others in `tox -e long`; "newest" is what npm names so. `tool` is a tool that the agent's requests offer,
-    and no others. `judging`, `working`, `interrupted` and `busy` are regular expressions for the screen:
-    while checks run, while a command of the agent does, after Esc, and during a turn. `consent` are options
-    of an install by which the user agrees to what the host asks. `memory` is what in the home
-    the host itself keeps of what was typed or installed; all else of ours must be gone after an uninstall.
-    `cannot` names parts of the scenes that this host cannot have (PARTS), with the reason in one line.
+    `program` is what is typed after `supervisor install`, `consent` are the options by which the user agrees
+    to what the host asks. The first of `versions` is played in every run, the others in `tox -e long`;
+    "newest" is what npm names so. The `older` ones are played there, too, without a terminal alone. `tool` is
+    a tool that the agent's requests offer, and no others. `judging`, `working`, `interrupted` and `busy` are
+    regular expressions for the screen: while checks run, while a command of the agent does, after Esc, and
+    during a turn. `memory` is what in the home the host itself keeps of what was typed or installed; all else
+    of ours must be gone after an uninstall. `cannot` names parts of the scenes that this host cannot have
+    (PARTS), with the reason in one line.
     """
 
     title: ClassVar[str]
     program: ClassVar[str]
     package: ClassVar[Package]
     versions: ClassVar[tuple[str, ...]]
+    older: ClassVar[tuple[str, ...]] = ()
     tool: ClassVar[str]
     judging: ClassVar[str]
     working: ClassVar[str] = "Working for ever"
@@ -101,6 +103,9 @@ class RealHost(ABC):
     def interrupt(self, terminal: Terminal) -> None:
         """Press what interrupts the host."""
         terminal.press("Escape")
+
+    def leave(self, terminal: Terminal) -> None:  # noqa: B027 - most hosts need nothing
+        """Do what must be done before a command can be typed while a stop is judged."""
 
     def wipe(self, terminal: Terminal) -> None:
         """Empty the input, into which a host may put a prompt back."""
