@@ -8,10 +8,16 @@ from typing import Final
 
 from sidecar.hosts.claude_code.install import ClaudeCodeInstaller
 from sidecar.hosts.codex.install import CodexInstaller
+from sidecar.hosts.copilot.install import CopilotInstaller
 from sidecar.hosts.installing import HostInstaller
 from sidecar.hosts.opencode.install import OpenCodeInstaller
 
-KINDS: Final[tuple[type[HostInstaller], ...]] = (ClaudeCodeInstaller, OpenCodeInstaller, CodexInstaller)
+KINDS: Final[tuple[type[HostInstaller], ...]] = (
+    ClaudeCodeInstaller,
+    OpenCodeInstaller,
+    CodexInstaller,
+    CopilotInstaller,
+)
 INSTALLERS: Final = {kind.name: kind for kind in KINDS}
 """By the hosts' names."""
 

@@ -5,7 +5,8 @@ They stand in one file, as a start reads them all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,8 @@ from msgspec.structs import replace
 
 from sidecar.hosts.shared import COPILOT, OPENCODE
 from sidecar.kernel.session import Environment
-from sidecar.platform.files import read_whole
+from sidecar.platform.files import OWNER_FILE, UnusableFileError, read_whole, write_whole
+from sidecar.platform.installation import HostError
 from sidecar.platform.steering import SteeringKind, describe_edit
 
 SETTINGS_LIMIT: Final = 4 << 20
@@ -54,6 +56,28 @@ def put_or_drop(table: JsonSettings, name: str, value: object) -> None:
         table[name] = msgspec.Raw(msgspec.json.encode(value))
     else:
         table.pop(name, None)
+
+
+def read_settings(path: Path) -> bytes:
+    """Return the settings, empty where there are none. Raises OSError and UnusableFileError."""
+    with suppress(FileNotFoundError):
+        return read_whole(path, SETTINGS_LIMIT)
+    return b""
+
+
+def change_settings(path: Path, change: Callable[[bytes], bytes], moves: Iterable[str]) -> None:
+    """Change the settings. Raises HostError with `moves`, what to do by hand, if that fails."""
+    try:
+        text = read_settings(path)
+        changed = change(text)
+        if changed == text:
+            return
+        mode = path.stat().st_mode if path.exists() else OWNER_FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, changed)
+        path.chmod(mode)
+    except (OSError, UnusableFileError, msgspec.DecodeError) as error:
+        raise HostError(f"{path} was left as it is: {error}", *moves) from None
 
 
 # --- Claude Code --------------------------------------------------------------------------------------------

@@ -161,7 +161,7 @@ HOSTS: Final = {
     "claude-code": Host(_claude_code_codec, _claude_code_record, CLAUDE_STEERING, _altered_in_claude_code),
     OPENCODE: Host(_opencode_codec, _opencode_record, OPENCODE_STEERING, _altered_in_opencode),
     "codex": Host(_codex_codec, _codex_record, CODEX_STEERING, _altered_in_codex),
-    COPILOT: Host(_copilot_codec, _copilot_record, COPILOT_STEERING),
+    COPILOT: Host(_copilot_codec, _copilot_record, COPILOT_STEERING, _altered_in_claude_code),
     "gemini": Host(_gemini_codec, _gemini_record, GEMINI_STEERING, _altered_in_gemini),
     ACP: Host(_acp_codec, _acp_record),
     unrecorded.HOST: Host(lambda: unrecorded.MarkerCodec(os.environ), _stops),

@@ -24,17 +24,18 @@ from msgspec import Struct
 
 from sidecar import __version__
 from sidecar.hosts.steering import (
-    SETTINGS_LIMIT,
     JsonSettings,
+    change_settings,
     decode_settings,
     encode_settings,
     put_or_drop,
+    read_settings,
 )
-from sidecar.platform.files import OWNER_FILE, UnusableFileError, read_whole, write_whole
-from sidecar.platform.installation import HostError, altered_plugin_files, plugin_root
+from sidecar.platform.files import UnusableFileError, write_whole
+from sidecar.platform.installation import altered_plugin_files, plugin_root
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from sidecar.platform.paths import Paths
 
@@ -69,28 +70,6 @@ def repair_copies(environment: Mapping[str, str]) -> None:
     for root in cached_plugins(environment).glob(f"supervisor/{__version__}"):
         for name in altered_plugin_files(root):
             write_whole(root / name, (plugin_root() / name).read_bytes())
-
-
-def read_settings(path: Path) -> bytes:
-    """Return the settings, empty where there are none. Raises OSError and UnusableFileError."""
-    with suppress(FileNotFoundError):
-        return read_whole(path, SETTINGS_LIMIT)
-    return b""
-
-
-def change_settings(path: Path, change: Callable[[bytes], bytes], moves: Iterable[str]) -> None:
-    """Change the settings. Raises HostError with `moves`, what to do by hand, if that fails."""
-    try:
-        text = read_settings(path)
-        changed = change(text)
-        if changed == text:
-            return
-        mode = path.stat().st_mode if path.exists() else OWNER_FILE
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, changed)
-        path.chmod(mode)
-    except (OSError, UnusableFileError, msgspec.DecodeError) as error:
-        raise HostError(f"{path} was left as it is: {error}", *moves) from None
 
 
 def deny_rules(folders: Paths, runtime: Path | None) -> tuple[str, ...]:

@@ -1,0 +1,180 @@
+"""What Supervisor puts into Copilot CLI: two entries of the user's settings.
+
+What this file knows of the host, each point seen in 1.0.102:
+
+- A marketplace that is a folder is read where it is, nothing is copied, and its plugins need no trust. So the
+  plugin is always the one of this installation, and an upgrade has nothing to renew.
+- The plugin's manifest is looked for in `.plugin/` before `.claude-plugin/`: the folder is a plugin of both.
+- The host's own `plugin uninstall` would leave one of the entries behind.
+- `disableAllHooks` does not hold for the hooks of plugins.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import msgspec
+from msgspec import Raw, Struct
+
+from sidecar.hosts.installing import (
+    PROBE_SECONDS,
+    RUBRIC_EDITOR,
+    STATUS_LINE,
+    DoctorFinding,
+    HostFindings,
+    HostInstaller,
+    InstallOrder,
+    Steps,
+    error_finding,
+    ok_finding,
+    probe_finding,
+    problem_finding,
+    version_finding,
+    warning_finding,
+)
+from sidecar.hosts.shared import COPILOT
+from sidecar.hosts.steering import (
+    PLUGIN_IDS,
+    PLUGINS,
+    change_settings,
+    copilot_user_folder,
+    decode_settings,
+    encode_settings,
+    put_or_drop,
+    read_settings,
+)
+from sidecar.platform.files import UnusableFileError
+from sidecar.platform.installation import HostError, plugin_root
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+TESTED: Final = "1.0.102"
+"""Version that the real-host tests run; an older one is a warning."""
+PLUGIN_ID: Final = PLUGIN_IDS[0]
+MARKETPLACES: Final = "extraKnownMarketplaces"
+MARKETPLACE: Final = "supervisor"
+PROBE: Final = ("-p", "/supervisor:retry")
+"""A command that needs no model request: an answer shows that host, hooks, relay and sidecar work."""
+
+
+class _Place(Struct, frozen=True):
+    path: str = ""
+
+
+class _Marketplace(Struct, frozen=True):
+    source: _Place = _Place()
+
+
+def edit_settings(text: bytes, root: Path | None) -> bytes:
+    """Return the settings with the plugin in the folder `root`, or without it. Raises DecodeError."""
+    settings = decode_settings(text)
+    source = {"source": {"source": "directory", "path": str(root)}}
+    for table, name, entry in ((PLUGINS, PLUGIN_ID, True), (MARKETPLACES, MARKETPLACE, source)):
+        part = decode_settings(bytes(settings.get(table, b"")))
+        put_or_drop(part, name, entry if root is not None else None)
+        put_or_drop(settings, table, part)
+    return encode_settings(settings, text)
+
+
+class CopilotInstaller(HostInstaller):
+    """Implements hosts.installing.HostInstaller."""
+
+    name = COPILOT
+    title = "Copilot CLI"
+    command = "copilot"
+    get = "npm install -g @github/copilot"
+    refused: ClassVar[Mapping[str, str]] = {
+        RUBRIC_EDITOR: "the second plugin is Claude Code's",
+        STATUS_LINE: "it takes none from a plugin",
+    }
+
+    @property
+    def _settings(self) -> Path:
+        return (copilot_user_folder(self.environment) / "settings.json").resolve()
+
+    def put(self, order: InstallOrder, steps: Steps) -> None:
+        """Name our plugin in the user's settings."""
+        root = plugin_root()
+        if order.scope != "user":
+            raise HostError("Copilot CLI takes the plugin for a user only", self.install_command)
+        if not steps.print_only:
+            order.prepare()
+        by_hand = (f"copilot plugin marketplace add {root}", f"copilot plugin install {PLUGIN_ID}")
+        told = f"have {self._settings} name the plugin in {root}"
+        steps.do(told, change_settings, self._settings, partial(edit_settings, root=root), by_hand)
+
+    def take(self, scope: str, steps: Steps) -> bool:
+        """Take our entries out of the settings."""
+        if scope != "user" or not self.present():
+            steps.say(f"the plugin is not installed in the scope {scope}")
+        else:
+            told = f"take the plugin out of {self._settings}"
+            steps.do(told, self._remove)
+        return not self.present() or steps.print_only
+
+    def _remove(self) -> None:
+        by_hand = (
+            f"copilot plugin uninstall {PLUGIN_ID}",
+            f"copilot plugin marketplace remove {MARKETPLACE}",
+        )
+        change_settings(self._settings, partial(edit_settings, root=None), by_hand)
+        if not decode_settings(read_settings(self._settings)):
+            self._settings.unlink()
+
+    def scopes(self) -> tuple[str, ...]:
+        """Return the scopes in which it is installed."""
+        return ("user",) if self.present() else ()
+
+    def present(self) -> bool:
+        """Return whether the settings name our plugin."""
+        return self._plugin_place() is not None
+
+    def _plugin_place(self) -> str | None:
+        """Return the folder that the plugin is read from, "" for unknown; None where it is not on."""
+        with suppress(OSError, UnusableFileError, msgspec.DecodeError):
+            settings = decode_settings(read_settings(self._settings))
+            if decode_settings(bytes(settings.get(PLUGINS, b""))).get(PLUGIN_ID) == Raw(b"true"):
+                known = msgspec.json.decode(settings.get(MARKETPLACES, b"{}"), type=dict[str, _Marketplace])
+                return known.get(MARKETPLACE, _Marketplace()).source.path
+        return None
+
+    async def examine(self, *, needed: bool) -> HostFindings:
+        """Check version and plugin."""
+        place, lines = self._plugin_place(), []
+        if not self.program.path:
+            lines.append(warning_finding("Copilot CLI is not on PATH", self.get))
+        else:
+            said = (await self.program.result("--version", seconds=PROBE_SECONDS)).output
+            number = said.partition(b"\n")[0].rstrip(b".").rpartition(b" ")[2]
+            lines.append(version_finding(self.title, number, TESTED, "copilot update"))
+        lines.append(self._plugin_finding(place, needed=needed))
+        if place is None or not self.program.path:
+            return HostFindings(tuple(lines))
+        server = ("python3", "-I", "-S", str(plugin_root() / "hooks" / "mcp.py"))
+        return HostFindings(tuple(lines), self.probe, server, self.title)
+
+    def _plugin_finding(self, place: str | None, *, needed: bool) -> DoctorFinding:
+        if place is None:
+            missing = "the plugin is not installed in Copilot CLI"
+            return problem_finding(missing, self.install_command, needed=needed)
+        if place != str(plugin_root()):
+            other = f"Copilot CLI reads the plugin from {place or 'another place'}, this is {plugin_root()}"
+            return warning_finding(other, self.install_command)
+        return ok_finding(f"plugin {PLUGIN_ID}, read from {place}")
+
+    async def probe(self) -> DoctorFinding:
+        """Make a real call through host, hooks, relay and sidecar, without a model request."""
+        with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as folder:
+            said = await self.program.result(*PROBE, seconds=PROBE_SECONDS, folder=folder)
+        shown = f"copilot {' '.join(PROBE)}"
+        return probe_finding(
+            said,
+            "Copilot CLI answers: a typed command reached the sidecar, without a model request",
+            error_finding("Copilot CLI did not answer the probe in time", shown),
+            error_finding("Copilot CLI does not carry out our commands", shown),
+        )
