@@ -9,6 +9,7 @@ from typing import Final
 from sidecar.hosts.claude_code.install import ClaudeCodeInstaller
 from sidecar.hosts.codex.install import CodexInstaller
 from sidecar.hosts.copilot.install import CopilotInstaller
+from sidecar.hosts.gemini.install import GeminiInstaller
 from sidecar.hosts.installing import HostInstaller
 from sidecar.hosts.opencode.install import OpenCodeInstaller
 
@@ -17,6 +18,7 @@ KINDS: Final[tuple[type[HostInstaller], ...]] = (
     OpenCodeInstaller,
     CodexInstaller,
     CopilotInstaller,
+    GeminiInstaller,
 )
 INSTALLERS: Final = {kind.name: kind for kind in KINDS}
 """By the hosts' names."""

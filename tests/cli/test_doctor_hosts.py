@@ -139,7 +139,7 @@ async def test_a_lost_log_a_full_disk_and_a_missing_git_are_told(monkeypatch: py
 
 
 @pytest.mark.usefixtures("here")
-async def test_neither_host_is_one_warning_that_names_both() -> None:
+async def test_no_host_is_one_warning_that_names_all() -> None:
     (line,) = await found()
     assert line.level is FindingLevel.WARNING
     *titles, last = (kind.title for kind in INSTALLERS.values())

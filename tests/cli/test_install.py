@@ -10,6 +10,7 @@ import pytest
 from sidecar import cli
 from sidecar.cli import config
 from sidecar.hosts.claude_code import settings as plugin
+from sidecar.hosts.installers import INSTALLERS
 from sidecar.platform import installation
 from sidecar.platform.client import SidecarClient, StopOutcome
 from sidecar.platform.paths import user_paths
@@ -170,7 +171,7 @@ def test_an_upgrade_renews_the_plugin_wherever_it_is_and_nowhere_else(
     host: Host, command: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.run_command(["upgrade"]) == 1
-    assert "  - supervisor install claude-code\n  - supervisor install opencode\n" in capsys.readouterr().err
+    assert "".join(f"  - supervisor install {host}\n" for host in INSTALLERS) in capsys.readouterr().err
     assert cli.run_command(["install", "opencode"]) == 0
     file = user_paths().config.parent / "opencode" / "plugin" / "supervisor.js"
     file.write_text(file.read_text(encoding="utf-8").replace(str(command), "/elsewhere"), encoding="utf-8")

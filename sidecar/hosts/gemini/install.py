@@ -1,35 +1,87 @@
-"""What Supervisor puts into Gemini CLI: one file that names the folder of our extension.
+"""Puts Supervisor into Gemini CLI: one file, which names the folder of our extension.
 
-`gemini extensions link` writes the same file, but asks questions, trusts the folder in which it runs for good
-and takes some 10 s. Seen in 0.61.0 and 0.34.0: the host reads the file at its next start, without a question.
+`gemini extensions link` writes the same file, but asks questions, trusts the folder in which it runs for
+good, and takes some 10 s. Seen in 0.61.0 and 0.34.0: the host reads the file at its next start, and asks
+nothing. It has no extensions of a project.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
-from sidecar.hosts.steering import GEMINI_EXTENSIONS, gemini_folder
-from sidecar.platform.installation import altered_plugin_files, plugin_root
+from sidecar.hosts.command import TRUSTED
+from sidecar.hosts.gemini.codec import HOST, HOST_TITLE
+from sidecar.hosts.host_program import HostProgram
+from sidecar.hosts.installing import (
+    PROBE_SECONDS,
+    RUBRIC_EDITOR,
+    STATUS_LINE,
+    DoctorFinding,
+    HostFindings,
+    HostInstaller,
+    InstallOrder,
+    Steps,
+    error_finding,
+    ok_finding,
+    probe_finding,
+    problem_finding,
+    version_finding,
+    warning_finding,
+)
+from sidecar.hosts.steering import GEMINI_EXTENSIONS, SETTINGS_LIMIT, gemini_folder
+from sidecar.kernel.decoding import read_json
+from sidecar.platform.files import UnusableFileError, read_whole, write_whole
+from sidecar.platform.installation import HostError, altered_plugin_files, plugin_root
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
+T = TypeVar("T")
+
+TESTED: Final = "0.34.0"
+"""The oldest version that the real-host tests run; one before it is a warning."""
 EXTENSION: Final = ".gemini-extension"
-"""The extension's folder in ours."""
+"""The extension's folder in the plugin's."""
 NAME: Final = "supervisor"
+"""The extension's name, by which the host switches it on and off."""
+TRUST_FILE: Final = "trustedFolders.json"
+PARENT, DISTRUSTED = "TRUST_PARENT", "DO_NOT_TRUST"
+PROBE: Final = "/supervisor:retry"
+"""A command that needs no model request."""
+UPDATE: Final = "npm install -g @google/gemini-cli"
 
 
-def extension_link(environment: Mapping[str, str]) -> Path:
-    """The file by which the host finds our extension."""
-    return gemini_folder(environment) / "extensions" / GEMINI_EXTENSIONS[1]
+class _Switch(Struct, frozen=True):
+    """Where an extension is on: paths that end with `*`; off where one begins with `!`. The last counts."""
+
+    overrides: tuple[str, ...] = ()
 
 
-def link_text() -> bytes:
-    """What the file holds. Raises HostError."""
-    return msgspec.json.encode({"source": str(plugin_root() / EXTENSION), "type": "link"})
+class _HooksConfig(Struct, frozen=True):
+    enabled: bool = True
+
+
+class _FolderTrust(Struct, frozen=True):
+    enabled: bool = True
+
+
+class _Security(Struct, frozen=True, rename="camel"):
+    folder_trust: _FolderTrust = _FolderTrust()
+
+
+class _Settings(Struct, frozen=True, rename="camel"):
+    """The settings that can keep our hooks from running."""
+
+    hooks_config: _HooksConfig = _HooksConfig()
+    security: _Security = _Security()
 
 
 def altered_extension() -> str:
@@ -39,3 +91,163 @@ def altered_extension() -> str:
     way = "uv tool install --reinstall supervisor-sidecar"
     said = f"{', '.join(altered[:2])} in {root} is not what was installed. Type: {way}"
     return f"Supervisor: {said}" if altered else ""
+
+
+def _write_file(path: Path, text: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, text)
+
+
+def _read_file(path: Path, kind: type[T]) -> T | None:
+    """Return what a file of the host holds, None where it has another form or is not there."""
+    try:
+        return read_json(read_whole(path, SETTINGS_LIMIT, follow=True), kind)
+    except (OSError, UnusableFileError):
+        return None
+
+
+class GeminiInstaller(HostInstaller):
+    """Implements hosts.installing.HostInstaller."""
+
+    name = HOST
+    title = HOST_TITLE
+    command = "gemini"
+    get = UPDATE
+    refused: ClassVar[Mapping[str, str]] = {
+        RUBRIC_EDITOR: "it has no language servers",
+        STATUS_LINE: "no extension can show a line there",
+    }
+
+    @property
+    def folder(self) -> Path:
+        """The user's folder of the host."""
+        return gemini_folder(self.environment)
+
+    @property
+    def link(self) -> Path:
+        """The file that names the folder of our extension."""
+        return self.folder / "extensions" / GEMINI_EXTENSIONS[1]
+
+    def put(self, order: InstallOrder, steps: Steps) -> None:
+        """Write the file, and switch the extension on."""
+        self._refuse_project(order.scope)
+        text = self._text()
+        if not steps.print_only:
+            order.prepare()
+        with self._reported():
+            steps.do(f"write {self.link}: it names {plugin_root() / EXTENSION}", _write_file, self.link, text)
+            self._forget_switch(steps)
+        if not self.program.path:
+            steps.say("note: gemini is not on PATH here")
+
+    def take(self, scope: str, steps: Steps) -> bool:
+        """Remove the file with its folder."""
+        self._refuse_project(scope)
+        if not self.present():
+            steps.say(f"nothing of ours is in {self.folder}")
+            return True
+        with self._reported():
+            steps.do(f"remove {self.link.parent}", shutil.rmtree, self.link.parent)
+            self._forget_switch(steps)
+            if not steps.print_only and not any(self.link.parents[1].iterdir()):
+                self.link.parents[1].rmdir()
+        return True
+
+    def scopes(self) -> tuple[str, ...]:
+        """Return the user's scope where it is installed."""
+        return ("user",) if self.present() else ()
+
+    def present(self) -> bool:
+        """Return whether the file is there."""
+        return self.link.is_file()
+
+    def _refuse_project(self, scope: str) -> None:
+        if scope == "project":
+            raise HostError("Gemini CLI has no extensions of a project", f"{self.install_command}, for you")
+
+    def _text(self) -> bytes:
+        return msgspec.json.encode({"source": str(plugin_root() / EXTENSION), "type": "link"})
+
+    def _forget_switch(self, steps: Steps) -> None:
+        """Take what is said of our extension out of the host's file of switches."""
+        path = self.folder / "extensions" / GEMINI_EXTENSIONS[0]
+        switches = _read_file(path, dict[str, msgspec.Raw]) or {}
+        if switches.pop(NAME, None) is not None:
+            steps.do(f"take {NAME} out of {path}", _write_file, path, msgspec.json.encode(switches))
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            said = f"{self.folder} cannot be written: {error.strerror or error}"
+            raise HostError(said, f"look at it: ls -ld {self.folder}") from None
+
+    # --- what doctor finds ---
+
+    async def examine(self, *, needed: bool) -> HostFindings:
+        """Check version, extension, and what keeps its hooks from running."""
+        if not self.program.path:
+            lines = [warning_finding("Gemini CLI is not on PATH", self.get)]
+        else:
+            said = await self.program.result("--version", seconds=30)
+            lines = [version_finding(self.title, said.output, TESTED, UPDATE)]
+        if not self.present():
+            missing = "the extension is not installed in Gemini CLI"
+            return HostFindings((*lines, problem_finding(missing, self.install_command, needed=needed)))
+        trouble = tuple(self._troubles(needed=needed))
+        lines += trouble or (ok_finding(f"extension {self.link.parent}"),)
+        lines += self._trust_findings()
+        if not self.program.path or trouble:
+            return HostFindings(tuple(lines))
+        server = ("python3", "-I", "-S", str(plugin_root() / "hooks" / "mcp.py"))
+        return HostFindings(tuple(lines), self.probe, server, self.title)
+
+    def _troubles(self, *, needed: bool) -> Iterator[DoctorFinding]:
+        if _read_file(self.link, dict[str, str]) != msgspec.json.decode(self._text()):
+            said = f"{self.link} names another folder than this version of Supervisor installs"
+            yield warning_finding(said, self.install_command)
+        switch = _read_file(self.folder / "extensions" / GEMINI_EXTENSIONS[0], dict[str, _Switch]) or {}
+        if not self._is_on(switch.get(NAME, _Switch())):
+            yield problem_finding(
+                "the extension is disabled here", f"gemini extensions enable {NAME}", needed=needed
+            )
+        if not self._settings().hooks_config.enabled:
+            said = f"hooksConfig.enabled is false in {self.folder}/settings.json: no hook runs"
+            yield problem_finding(said, "gemini, then /hooks enable-all", needed=needed)
+
+    def _is_on(self, switch: _Switch) -> bool:
+        places = {str(place) for place in (self.project, *self.project.parents)}
+        rules = [rule for rule in switch.overrides if rule.lstrip("!").rstrip("*").rstrip("/") in places]
+        return not rules or not rules[-1].startswith("!")
+
+    def _settings(self) -> _Settings:
+        return _read_file(self.folder / "settings.json", _Settings) or _Settings()
+
+    def _trust_findings(self) -> Iterator[DoctorFinding]:
+        """Whether `gemini -p` works here; in a terminal the host asks."""
+        rules = _read_file(self.folder / TRUST_FILE, dict[str, str]) or {}
+        known = {str(Path(path).parent) if rule == PARENT else path: rule for path, rule in rules.items()}
+        found = (known[str(place)] for place in (self.project, *self.project.parents) if str(place) in known)
+        named = TRUSTED.items() <= self.environment.items()
+        if (
+            named
+            or not self._settings().security.folder_trust.enabled
+            or next(found, DISTRUSTED) != DISTRUSTED
+        ):
+            return
+        said = f"{self.project} is not trusted, so `gemini -p` refuses to work there"
+        yield warning_finding(said, "gemini, and trust the folder; or add --skip-trust to gemini -p")
+
+    async def probe(self) -> DoctorFinding:
+        """Make a real call through the host, its hooks and the sidecar, without a model request."""
+        host = HostProgram(self.title, self.command, {**self.environment, **TRUSTED}, str(self.project))
+        with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as empty:
+            said = await host.result("-p", PROBE, seconds=PROBE_SECONDS, folder=empty)
+        shown = f"gemini -p {PROBE}"
+        return probe_finding(
+            replace(said, output=said.output + said.errors),  # what blocks a prompt is told on standard error
+            "hooks fire: a typed command was answered by the sidecar, without a model request",
+            error_finding("Gemini CLI did not answer the probe in time", shown),
+            error_finding("its hooks do not fire", shown),
+        )
