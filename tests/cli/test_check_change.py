@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sidecar.cli.check import check
+from sidecar.kernel.gate import Outcome
 from sidecar.platform.paths import user_paths
 from sidecar.systems.supervision.changes import CheckedChange
 from sidecar.systems.supervision.checking import CheckResult
@@ -22,6 +23,7 @@ from support.changes import (
     CHANGES,
     ONLY_PLAIN,
     REFACTORED,
+    SHOP,
     Change,
     make_base,
     make_change,
@@ -57,6 +59,7 @@ def test_a_change_is_judged_by_the_checks_of_its_base_and_nothing_is_written(
     found = msgspec.json.decode(done.output, type=CheckedChange)
     assert (done.exit_code, found.exit_code) == (change.code, change.code), done.output
     told = {one.rule for one in found.findings if one.level != "note"}
+    assert [line.partition("` ")[2] for line in found.proof] == list(change.proof)
     assert told == ({change.rule} if change.rule else set()), done.output
     assert everything(project) == before
     assert not user_paths().state.exists()
@@ -195,6 +198,42 @@ def test_a_statement_is_verified_against_the_files_and_whoever_signed_it(
     assert "none of the allowed signers signed" in verified()[1]
     (project / "shop.py").write_text(BROKEN, encoding="utf-8")
     assert CliRunner().invoke(check, ["--verify", str(said)]).exit_code == CheckResult.FOUND
+
+
+MARKING = """import os
+from pathlib import Path
+
+mark = Path(os.environ["MARK"])
+"""
+
+
+def test_nothing_of_the_change_runs_before_the_own_run_of_its_base(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watches = f"{MARKING}\n\ndef test_mark():\n    assert not mark.exists()\n"
+    project = make_base(tmp_path / "shop", {"tests/test_mark.py": watches})
+    make_change(
+        project, {"shop.py": f"{MARKING}mark.touch()\n{SHOP}", "conftest.py": f"{MARKING}mark.touch()\n"}
+    )
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("MARK", str(tmp_path / "mark"))
+    ran = msgspec.json.decode(checked("--head", "HEAD", "--json").output, type=CheckedChange).ran
+    assert [(one.what, one.outcome) for one in ran[:2]] == [
+        ("the base as it was", Outcome.PASSED),
+        ("the change as it is", Outcome.FAILED),
+    ]
+
+
+def test_the_hook_before_a_push_lets_pass_what_a_person_should_look_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hooks = msgspec.yaml.decode((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    hook = next(one for one in hooks if one["id"] == "supervisor-check")
+    git(tmp_path, "clone", "--quiet", str(make_base(tmp_path / "shop")), "clone")
+    make_change(tmp_path / "clone", {"tests/test_shop.py": ONLY_PLAIN})
+    monkeypatch.chdir(tmp_path / "clone")
+    done = CliRunner().invoke(check, [*hook["entry"].split()[2:], *hook["args"]])
+    assert (done.exit_code, "checks-dropped" in done.output) == (0, True), done.output
 
 
 # --- the action of GitHub, played as a shell plays its steps ------------------------------------------------

@@ -69,6 +69,7 @@ class Change(Struct, frozen=True, kw_only=True):
     rule: str = ""
     base: Mapping[str, str] = {}
     goal: str = ""
+    proof: tuple[str, ...] = ()
 
 
 CHANGES = (
@@ -78,8 +79,15 @@ CHANGES = (
         writes={"shop.py": FEATURE, "tests/test_average.py": FEATURE_TESTS},
         goal="Add average()",
         code=0,
+        proof=("would have failed without the work, and passes (4 tests)",),
     ),
-    Change(name="a repair", base={"shop.py": BROKEN}, writes={"shop.py": SHOP}, code=0),
+    Change(
+        name="a repair",
+        base={"shop.py": BROKEN},
+        writes={"shop.py": SHOP},
+        code=0,
+        proof=("failed before, and passes by the change of the product (3 tests)",),
+    ),
     Change(name="a fault", writes={"shop.py": BROKEN}, code=1, rule="check-failed"),
     Change(
         name="weakened",

@@ -32,6 +32,7 @@ from sidecar.evidence.proof.check_files import bears_on_checks, files_in, text_o
 from sidecar.evidence.proof.expectations import find_places
 from sidecar.evidence.proof.gone import bare_name
 from sidecar.evidence.proof.policy import CHANGED_CHECKS, EXECUTED_CHANGES, describe_check_change
+from sidecar.evidence.proof.worth import weigh_passes
 from sidecar.evidence.tree.workspace import ChangeCopy
 from sidecar.kernel.effects import Inquiry
 from sidecar.kernel.events import NO_RUBRIC, AgentStopped, ProjectState
@@ -120,7 +121,7 @@ class CheckedChange(Struct, frozen=True, kw_only=True):
 
     `base` is the commit at which it begins, `head` its last one, "" where the files were taken as they are,
     and `tree` git's name of the files. `result` is "clear", "found" or "unknown", and `exit_code` its number.
-    `proof` are lines about what was executed that would have failed without it.
+    `proof` are lines about what was executed that would have failed without it, where nothing speaks against.
     """
 
     base: str
@@ -161,6 +162,8 @@ async def check_change(
         for one in _findings(inquiry, goal, wish, gates)
     )
     levels = [one.level for one in findings]
+    state = inquiry.project_state
+    worth = weigh_passes(goal, inquiry.runs, inquiry.comparisons, state, alone=False)
     worst = next((RESULTS[level] for level in RESULTS if level in levels), CheckResult.CLEAR)
     return CheckedChange(
         base=change.began,
@@ -169,9 +172,9 @@ async def check_change(
         goal=wish.goal,
         result=worst.name.lower(),
         exit_code=worst,
-        changed=inquiry.project_state.changed,
+        changed=state.changed,
         ran=tuple(_ran(before, inquiry)),
-        proof=inquiry.proof,
+        proof=worth.proof if worst is CheckResult.CLEAR else (),
         findings=findings,
     )
 
