@@ -30,41 +30,34 @@ class SidecarLink:
     def __init__(self, environment: Environment, start: Callable[[], None]) -> None:
         """`environment` is the session's. `start` starts a sidecar; it may block. Raises SidecarError."""
         self._environment, self._start = dict(environment), start
-        self._starting: asyncio.Task[None] | None = None
 
     async def tell(self, event: AcpEvent, patience: Patience, working: Working) -> AcpAnswer:
         """Return the answer to an event; see proxy.Tell."""
+        raw = Raw(msgspec.json.encode(event))
+        call = HookCall(host=ACP, event=raw, environment=self._environment, version=__version__)
         try:
             async with asyncio.timeout(patience[1]):
                 try:
-                    return await self._once(event, patience, working)
+                    answer = await _ask(call, patience[0], working)
                 except (ConnectionRefusedError, ConnectionResetError):
-                    await self._started()
-                    return await self._once(event, patience, working)
+                    await asyncio.to_thread(self._start)
+                    answer = await _ask(call, patience[0], working)
+            return msgspec.json.decode(answer, type=AcpAnswer)
         except TimeoutError as error:
             raise ConnectionError("it took too long") from error
-
-    async def _once(self, event: AcpEvent, patience: Patience, working: Working) -> AcpAnswer:
-        loop, raw = asyncio.get_running_loop(), Raw(msgspec.json.encode(event))
-        call = HookCall(host=ACP, event=raw, environment=self._environment, version=__version__)
-        async with asyncio.timeout(patience[0]) as silence:
-
-            def hear(method: str, params: Raw) -> None:
-                silence.reschedule(loop.time() + patience[0])
-                if method == "working" and (now := try_decode(params, _Working)):
-                    working(now.judging)
-
-            answer = await request_sidecar("hook", call, hear)
-        try:
-            return msgspec.json.decode(answer, type=AcpAnswer)
         except msgspec.DecodeError as error:
             raise ConnectionError("its answer makes no sense") from error
-
-    async def _started(self) -> None:
-        """Start a sidecar, once for all who wait. Raises ConnectionError."""
-        if self._starting is None or self._starting.done():
-            self._starting = asyncio.create_task(asyncio.to_thread(self._start))
-        try:
-            await asyncio.shield(self._starting)
         except SidecarError as error:
             raise ConnectionError(str(error)) from error
+
+
+async def _ask(call: HookCall, silence: float, working: Working) -> bytes:
+    loop = asyncio.get_running_loop()
+    async with asyncio.timeout(silence) as waiting:
+
+        def hear(method: str, params: Raw) -> None:
+            waiting.reschedule(loop.time() + silence)
+            if method == "working" and (now := try_decode(params, _Working)):
+                working(now.judging)
+
+        return await request_sidecar("hook", call, hear)

@@ -23,26 +23,43 @@ Say = Callable[[Message], Awaitable[None]]
 Answer = Callable[[Message, Say], Awaitable[None]]
 
 
-@contextlib.asynccontextmanager
-async def serving(folder: Path, answer: Answer) -> AsyncIterator[None]:
-    """Be a sidecar in this folder, which answers each call so."""
+class Sidecar:
+    """Is a sidecar in the working folder, which answers each call so."""
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._served: list[asyncio.Task[Any] | None] = []
+
+    async def listen(self) -> None:
+        self._server = await asyncio.start_unix_server(self._serve, "sidecar.sock")
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         async def say(message: Message) -> None:
             writer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
             await writer.drain()
 
-        with contextlib.suppress(asyncio.CancelledError):
-            await answer(json.loads(await reader.readline()), say)
-            await reader.read()
+        self._served.append(asyncio.current_task())
+        await self._answer(json.loads(await reader.readline()), say)
+        await reader.read()
         writer.close()
+        await writer.wait_closed()
 
-    with contextlib.chdir(folder):
-        async with await asyncio.start_unix_server(serve, "sidecar.sock"):
-            yield
+    async def close(self) -> None:
+        self._server.close()
+        await asyncio.gather(*filter(None, self._served))
 
 
-@pytest.fixture
+@contextlib.asynccontextmanager
+async def serving(answer: Answer) -> AsyncIterator[None]:
+    sidecar = Sidecar(answer)
+    await sidecar.listen()
+    try:
+        yield
+    finally:
+        await sidecar.close()
+
+
+@pytest.fixture(autouse=True)
 def there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The working folder is that of the socket."""
     monkeypatch.chdir(tmp_path)
@@ -52,7 +69,7 @@ def never() -> None:
     raise SidecarError("it cannot be started")
 
 
-async def test_an_event_is_answered_and_its_work_is_shown(tmp_path: Path) -> None:
+async def test_an_event_is_answered_and_its_work_is_shown() -> None:
     heard: list[dict[str, str]] = []
 
     async def answer(call: Message, say: Say) -> None:
@@ -68,7 +85,7 @@ async def test_an_event_is_answered_and_its_work_is_shown(tmp_path: Path) -> Non
         await say({"method": "working"})
         await say({"id": call["id"], "result": {"notice": "Supervisor: on"}})
 
-    async with serving(tmp_path, answer):
+    async with serving(answer):
         told = await SidecarLink({"PATH": "/bin"}, never).tell(EVENT, LONG, heard.append)
     assert (told, heard) == (AcpAnswer(notice="Supervisor: on"), [{"ses_1": "running pytest, 2 s"}, {}])
 
@@ -82,46 +99,30 @@ async def test_an_event_is_answered_and_its_work_is_shown(tmp_path: Path) -> Non
         (None, ConnectionError("it took too long")),
     ],
 )
-async def test_what_is_no_answer_is_an_error(tmp_path: Path, reply: Message | None, error: Exception) -> None:
+async def test_what_is_no_answer_is_an_error(reply: Message | None, error: Exception) -> None:
     async def answer(call: Message, say: Say) -> None:
         if reply is not None:
             await say({"id": call["id"], **reply})
 
     patience = LONG if reply else (0.05, 60.0)
-    async with serving(tmp_path, answer):
+    async with serving(answer):
         with pytest.raises(type(error), match=str(error)):
             await SidecarLink({}, never).tell(EVENT, patience, lambda _: None)
 
 
-@pytest.mark.usefixtures("there")
-async def test_a_sidecar_is_started_once_for_all_who_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    started: list[asyncio.AbstractServer] = []
-    loop = asyncio.get_running_loop()
+async def test_a_sidecar_is_started_where_none_listens() -> None:
+    async def answer(call: Message, say: Say) -> None:
+        await say({"id": call["id"], "result": {}})
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        call = json.loads(await reader.readline())
-        writer.write(json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": {}}).encode() + b"\n")
-        await reader.read()
-        writer.close()
+    sidecar, loop = Sidecar(answer), asyncio.get_running_loop()
 
     def start() -> None:
-        server = asyncio.run_coroutine_threadsafe(asyncio.start_unix_server(serve, "sidecar.sock"), loop)
-        started.append(server.result())
+        asyncio.run_coroutine_threadsafe(sidecar.listen(), loop).result()
 
-    link = SidecarLink({}, start)
-    both = await asyncio.gather(*(link.tell(EVENT, LONG, lambda _: None) for _ in range(2)))
-    (server,) = started
-    async with server:
-        assert both == [AcpAnswer(), AcpAnswer()]
+    assert await SidecarLink({}, start).tell(EVENT, LONG, lambda _: None) == AcpAnswer()
+    await sidecar.close()
 
 
-@pytest.mark.usefixtures("there")
-async def test_a_sidecar_that_cannot_be_started_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+async def test_a_sidecar_that_cannot_be_started_is_told() -> None:
     with pytest.raises(ConnectionError, match="it cannot be started"):
         await SidecarLink({}, never).tell(EVENT, LONG, lambda _: None)

@@ -51,8 +51,9 @@ class RealHost(ABC):
     a tool that the agent's requests offer, and no others. `judging`, `working`, `interrupted` and `busy` are
     regular expressions for the screen: while checks run, while a command of the agent does, after Esc, and
     during a turn. `memory` is what in the home the host itself keeps of what was typed or installed; all else
-    of ours must be gone after an uninstall. `cannot` names parts of the scenes that this host cannot have
-    (PARTS), with the reason in one line.
+    of ours must be gone after an uninstall. `acp` are the arguments by which it is an agent of the Agent
+    Client Protocol. `cannot` names parts of the scenes that this host cannot have (PARTS), with the reason in
+    one line.
     """
 
     title: ClassVar[str]
@@ -67,6 +68,7 @@ class RealHost(ABC):
     busy: ClassVar[str]
     consent: ClassVar[tuple[str, ...]] = ()
     memory: ClassVar[tuple[str, ...]] = ()
+    acp: ClassVar[tuple[str, ...]] = ()
     cannot: ClassVar[Mapping[str, str]] = {}
 
     home: Path

@@ -53,6 +53,7 @@ class Copilot(RealHost):
     judging = "Working"
     interrupted = "Operation cancelled by user"
     busy = "esc interrupt"
+    acp = ("--acp", FREE)
     memory = (
         *(".copilot/session-state", ".copilot/logs", ".copilot/plugin-data"),
         ".copilot/command-history-state.json",

@@ -56,6 +56,7 @@ class Gemini(RealHost):
     judging = r"Supervisor checks the work \(esc to cancel"
     interrupted = "Request cancelled"
     busy = "esc to cancel"
+    acp = ("--acp", *FREE)
     memory = (".gemini/tmp", ".gemini/history")
 
     def __init__(self, binary: Path, version: str, folder: Path, model: ScriptedModel) -> None:

@@ -32,6 +32,7 @@ class OpenCode(RealHost):
     judging = "running `touch begun"
     interrupted = "interrupted"
     busy = BUSY
+    acp = ("acp",)
     memory = (".local/share/opencode", ".local/state/opencode", ".cache")
     cannot = CANNOT
 
