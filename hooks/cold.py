@@ -137,9 +137,9 @@ def _why(trouble: Exception, so: str) -> str:
     from contextlib import suppress
 
     if isinstance(trouble, ProcessLookupError):
-        return (
-            "Supervisor has no runtime yet: Python packages, some 15 MB to fetch. Type: /supervisor:install"
-        )
+        shell = f"in a shell: uv tool install supervisor-sidecar && supervisor install {sys.argv[5]}"
+        way = "/supervisor:install" if sys.argv[5] == "claude-code" else shell
+        return f"Supervisor has no runtime yet: Python packages, some 15 MB to fetch. Type: {way}"
     said = trouble.args[0] if isinstance(trouble, ValueError) else str(trouble)
     if isinstance(said, bytes):  # a line that is no answer: an error, or nothing of ours
         with suppress(ValueError, LookupError, TypeError):
