@@ -10,6 +10,7 @@ import pytest
 
 from hosts.copilot.writing import command_prompt
 from sidecar.hosts.copilot.codec import CopilotCodec
+from sidecar.hosts.steering import COPILOT_STEERING
 from sidecar.kernel.effects import NoReply, ToolCallReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import (
@@ -112,3 +113,14 @@ def test_another_servers_tool_and_a_misplaced_answer_are_refused() -> None:
     with pytest.raises(ValueError, match="ToolCallReply cannot answer Stop"):
         CopilotCodec().encode(ROWS[6], ToolCallReply(session="s", spared=True), "")
     assert CopilotCodec().encode(ROWS[6], NoReply(), "") == b"{}"
+
+
+def test_the_files_that_decide_which_hooks_run_are_known(tmp_path: Path) -> None:
+    moved = {"COPILOT_HOME": str(tmp_path)}
+    user = COPILOT_STEERING.user(moved)
+    assert user["copilot/settings.json"] == tmp_path / "settings.json"
+    assert user["copilot/hooks/*.json"] == tmp_path / "hooks" / "*.json"
+    project = COPILOT_STEERING.project(Path("/p"), moved)
+    assert Path("/p/.github/hooks/*.json") in project
+    assert tmp_path / "settings.json" in project
+    assert COPILOT_STEERING.project(Path("/p"), {}) == project[:-1]

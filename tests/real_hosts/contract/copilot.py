@@ -80,9 +80,9 @@ class Copilot(RealHost):
             **{f"COPILOT_PROVIDER_{name}": value for name, value in provider.items()},
         }
 
-    def headless(self, prompt: str) -> Ran:
+    def headless(self, prompt: str, *arguments: str) -> Ran:
         with subprocess.Popen(
-            [str(self.binary), FREE, "-p", prompt],
+            [str(self.binary), FREE, *arguments, "-p", prompt],
             cwd=self.project,
             env=self.env,
             stdin=subprocess.DEVNULL,
