@@ -112,8 +112,12 @@ def test_a_project_has_no_settings_for_it(room: Room) -> None:
     [
         (b"{}", FindingLevel.ERROR, "not installed"),
         (b'{"enabledPlugins":{"supervisor@supervisor":false}}', FindingLevel.ERROR, "not installed"),
-        (b'{"enabledPlugins":{"supervisor@supervisor":true}}', FindingLevel.WARNING, "from another place"),
-        (edit_settings(b"", plugin_root().parent), FindingLevel.WARNING, "reads the plugin from"),
+        (
+            b'{"enabledPlugins":{"supervisor@supervisor":true}}',
+            FindingLevel.WARNING,
+            "does not read",
+        ),
+        (edit_settings(b"", plugin_root().parent), FindingLevel.WARNING, "does not read"),
         (edit_settings(b"", plugin_root()), FindingLevel.OK, "read from"),
     ],
 )

@@ -28,7 +28,6 @@ from sidecar.hosts.hooks import (
     command_pattern,
     hook_event_fields,
     read_hook_event,
-    read_hook_event_name,
     typed_order,
 )
 from sidecar.hosts.shared import CONTINUATION, COPILOT, HOSTILE_NAME_SHOWN, clip_note
@@ -184,12 +183,8 @@ class CopilotCodec:
 
     def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:
         """Encode the answer to `raw`. Raises as `decode` does, and ValueError for a misplaced answer."""
-        given: Mapping[str, msgspec.Raw] = {}
-        if isinstance(answer, ToolCallReply):
-            event = read_hook_event(raw, HOOK_EVENT_DECODER, HOOK_EVENT_NAMES, TITLE)
-            given = event.tool_input if isinstance(event, PreToolUse) else given
-        name = read_hook_event_name(raw, TITLE)
-        return msgspec.json.encode(_build_output(name, answer, feedback, given))
+        event = read_hook_event(raw, HOOK_EVENT_DECODER, HOOK_EVENT_NAMES, TITLE)
+        return msgspec.json.encode(_build_output(event, answer, feedback))
 
 
 def record_file(environment: Mapping[str, str], session: str) -> Path:
@@ -206,25 +201,23 @@ def _filled_in_order(prompt: str) -> Order | None:
     return parse_order(name, (typed["goal"] or typed["given"] or "") if typed is not None else "")
 
 
-def _build_output(
-    event: str, answer: HostAnswer, feedback: str, given: Mapping[str, msgspec.Raw]
-) -> HookOutput:
-    match answer:
-        case Continue() if event == "Stop" and feedback.strip():
+def _build_output(event: HookEvent, answer: HostAnswer, feedback: str) -> HookOutput:
+    match event, answer:
+        case Stop(), Continue() if feedback.strip():
             reason = truncate_middle_utf16(feedback, REASON_LIMIT)
             return HookOutput(decision="block", reason=reason, system_message=clip_note(answer.note))
-        case CommandReply() if event == "UserPromptSubmit" and answer.refused:
+        case UserPromptSubmit(), CommandReply(refused=True):
             return HookOutput(decision="block", reason=clip_note(answer.text))
-        case CommandReply() if event == "UserPromptSubmit" and answer.work:
+        case UserPromptSubmit(), CommandReply(work=True):
             context = truncate_middle_utf16(answer.context, REASON_LIMIT)
             return HookOutput(additional_context=context, system_message=clip_note(answer.text))
-        case CommandReply() if event == "UserPromptSubmit":
+        case UserPromptSubmit(), CommandReply():
             return HookOutput(handled=True, response_content=clip_note(answer.text))
-        case ToolCallReply() if event == "PreToolUse":
-            named = {**given, SESSION_ARGUMENT: msgspec.Raw(msgspec.json.encode(answer.session))}
+        case PreToolUse(), ToolCallReply():
+            named = {**event.tool_input, SESSION_ARGUMENT: msgspec.Raw(msgspec.json.encode(answer.session))}
             decision: Literal["allow"] | None = "allow" if answer.spared else None
-            return HookOutput(hook_specific_output=CallOutput(event, named, decision))
-        case Rest() | NoReply():
+            return HookOutput(hook_specific_output=CallOutput("PreToolUse", named, decision))
+        case _, Rest() | NoReply():
             return HookOutput(system_message=clip_note(answer.note))
-        case Continue() | CommandReply() | ToolCallReply():
-            raise ValueError(f"{type(answer).__name__} cannot answer {event}")
+        case _:
+            raise ValueError(f"{type(answer).__name__} cannot answer {type(event).__name__}")

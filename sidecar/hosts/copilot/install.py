@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw
 
 from sidecar.hosts.installing import (
     PROBE_SECONDS,
@@ -60,14 +60,6 @@ MARKETPLACES: Final = "extraKnownMarketplaces"
 MARKETPLACE: Final = "supervisor"
 PROBE: Final = ("-p", "/supervisor:retry")
 """A command that needs no model request: an answer shows that host, hooks, relay and sidecar work."""
-
-
-class _Place(Struct, frozen=True):
-    path: str = ""
-
-
-class _Marketplace(Struct, frozen=True):
-    source: _Place = _Place()
 
 
 def edit_settings(text: bytes, root: Path | None) -> bytes:
@@ -132,40 +124,34 @@ class CopilotInstaller(HostInstaller):
 
     def present(self) -> bool:
         """Return whether the settings name our plugin."""
-        return self._plugin_place() is not None
-
-    def _plugin_place(self) -> str | None:
-        """Return the folder that the plugin is read from, "" for unknown; None where it is not on."""
         with suppress(OSError, UnusableFileError, msgspec.DecodeError):
-            settings = decode_settings(read_settings(self._settings))
-            if decode_settings(bytes(settings.get(PLUGINS, b""))).get(PLUGIN_ID) == Raw(b"true"):
-                known = msgspec.json.decode(settings.get(MARKETPLACES, b"{}"), type=dict[str, _Marketplace])
-                return known.get(MARKETPLACE, _Marketplace()).source.path
-        return None
+            plugins = decode_settings(read_settings(self._settings)).get(PLUGINS, b"")
+            return decode_settings(bytes(plugins)).get(PLUGIN_ID) == Raw(b"true")
+        return False
 
     async def examine(self, *, needed: bool) -> HostFindings:
         """Check version and plugin."""
-        place, lines = self._plugin_place(), []
+        lines = []
         if not self.program.path:
             lines.append(warning_finding("Copilot CLI is not on PATH", self.get))
         else:
             said = (await self.program.result("--version", seconds=PROBE_SECONDS)).output
             number = said.partition(b"\n")[0].rstrip(b".").rpartition(b" ")[2]
             lines.append(version_finding(self.title, number, TESTED, "copilot update"))
-        lines.append(self._plugin_finding(place, needed=needed))
-        if place is None or not self.program.path:
+        lines.append(self._plugin_finding(needed=needed))
+        if not self.present() or not self.program.path:
             return HostFindings(tuple(lines))
         server = ("python3", "-I", "-S", str(plugin_root() / "hooks" / "mcp.py"))
         return HostFindings(tuple(lines), self.probe, server, self.title)
 
-    def _plugin_finding(self, place: str | None, *, needed: bool) -> DoctorFinding:
-        if place is None:
+    def _plugin_finding(self, *, needed: bool) -> DoctorFinding:
+        if not self.present():
             missing = "the plugin is not installed in Copilot CLI"
             return problem_finding(missing, self.install_command, needed=needed)
-        if place != str(plugin_root()):
-            other = f"Copilot CLI reads the plugin from {place or 'another place'}, this is {plugin_root()}"
-            return warning_finding(other, self.install_command)
-        return ok_finding(f"plugin {PLUGIN_ID}, read from {place}")
+        text, root = read_settings(self._settings), plugin_root()
+        if msgspec.json.decode(text) != msgspec.json.decode(edit_settings(text, root)):
+            return warning_finding(f"Copilot CLI does not read the plugin from {root}", self.install_command)
+        return ok_finding(f"plugin {PLUGIN_ID}, read from {root}")
 
     async def probe(self) -> DoctorFinding:
         """Make a real call through host, hooks, relay and sidecar, without a model request."""

@@ -132,7 +132,6 @@ class Context(Struct, frozen=True):
 class Data(Struct, frozen=True, rename="camel"):
     """What an event of any type holds, as far as it is read."""
 
-    session_id: str = ""
     context: Context | None = None
     content: str = ""
     source: str = ""
@@ -148,7 +147,7 @@ class Data(Struct, frozen=True, rename="camel"):
     file_edits: tuple[FileEdit, ...] = ()
     usage: Usage | None = None
     hook_type: str = ""
-    output: Raw = Raw(b"null")
+    output: HookAnswer | None = None
     new_mode: str = ""
 
 
@@ -176,13 +175,6 @@ def opens_turn(raw: bytes) -> bool:
 # --- The state that they give -------------------------------------------------------------------------------
 
 
-class NotedCall(Struct, frozen=True):
-    """A call, and the byte at which its line begins."""
-
-    call: ToolCall
-    at: int
-
-
 class EventLogState:
     """Implements hosts.record_files.RecordState. What waits in the host's queue is not in its record."""
 
@@ -199,18 +191,17 @@ class EventLogState:
 
     def _open(self, at: int, prompt_id: str, prompts: list[str]) -> None:
         self._opened_at, self._prompt_id, self._prompts = at, prompt_id, prompts
-        self._calls: OrderedDict[str, NotedCall] = OrderedDict()
-        self._asks, self._interrupted = True, False
+        self._calls: OrderedDict[str, ToolCall] = OrderedDict()
+        self._since_arrival, self._asks, self._interrupted = 0, True, False
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The turn's tool calls, in order."""
-        return tuple(noted.call for noted in self._calls.values())
+        return tuple(self._calls.values())
 
     def turn(self, counted_to: int, position: int) -> Turn:
         """Return the turn up to byte `position`; see hosts.record_files.RecordState."""
         counted_to = counted_to if counted_to >= 0 else self._opened_at
-        since = max((at for at, _ in self._arrived), default=-1)
         begin = min(counted_to, self._opened_at)
         return Turn(
             prompts=tuple(self._prompts),
@@ -219,7 +210,7 @@ class EventLogState:
             last_message=clip_message(self.last_text),
             last_message_id=self.last_id,
             arrived=tuple(name for at, name in self._arrived if at >= begin),
-            calls_since_arrival=sum(1 for noted in self._calls.values() if noted.at > since),
+            calls_since_arrival=self._since_arrival,
             interrupted=self._interrupted,
             native_goal=AUTOPILOT if self._mode == "autopilot" else "",
             read_only=self._mode == "plan",
@@ -244,16 +235,15 @@ class EventLogState:
                 self._said(at, data)
             case "assistant.turn_end" if not self._asks and line.timestamp:
                 self.ended_at = line.timestamp.timestamp()
-            case "tool.execution_complete" if data.tool_call_id in self._calls:
-                self._change(data.tool_call_id, **_call_result(self._calls[data.tool_call_id].call, data))
+            case "tool.execution_complete" if call := self._calls.get(data.tool_call_id):
+                self._calls[call.id] = _with_result(call, data)
             case "abort":
                 self._interrupted = True
-                for name, noted in tuple(self._calls.items()):
-                    if noted.call.outcome is CallOutcome.PENDING:
-                        self._change(name, outcome=CallOutcome.INTERRUPTED)
+                for call in self.calls:
+                    if call.outcome is CallOutcome.PENDING:
+                        self._calls[call.id] = replace(call, outcome=CallOutcome.INTERRUPTED)
             case "hook.end" if data.hook_type == "agentStop":
-                answer = try_decode(data.output, HookAnswer)
-                self._reason = answer.reason if answer and answer.decision == "block" else ""
+                self._reason = data.output.reason if data.output and data.output.decision == "block" else ""
             case "session.mode_changed":
                 self._mode = data.new_mode
             case _:
@@ -263,6 +253,7 @@ class EventLogState:
         mark = CONTINUATION.match(line.prompt)
         if mark is not None and line.prompt == self._reason:
             self._arrived.append((at, mark[1]))
+            self._since_arrival = 0
         elif not line.prompt or mark is not None or line.prompt == self._reason:
             pass  # the host's own, words of ours that were typed, or another hook's
         elif data.delivery == "steering":
@@ -273,15 +264,11 @@ class EventLogState:
 
     def _said(self, at: int, data: Data) -> None:
         self.ended_at, self._asks, self._interrupted = 0.0, bool(data.tool_requests), False
+        self._since_arrival += len(data.tool_requests)
         for request in data.tool_requests:
-            noted = NotedCall(_read_call(request), at)
-            remember_newest(self._calls, request.tool_call_id, noted, CALLS_LIMIT)
+            remember_newest(self._calls, request.tool_call_id, _read_call(request), CALLS_LIMIT)
         if (text := data.content.strip()) or not data.tool_requests:
             self.last_text, self.last_id, self.last_at = text, data.message_id, at
-
-    def _change(self, name: str, **changes: object) -> None:
-        noted = self._calls[name]
-        self._calls[name] = replace(noted, call=replace(noted.call, **changes))
 
 
 def _read_call(request: ToolRequest) -> ToolCall:
@@ -300,17 +287,15 @@ def _read_call(request: ToolRequest) -> ToolCall:
     )
 
 
-def _call_result(call: ToolCall, data: Data) -> dict[str, object]:
-    """Return what a result changes of its call. A command that fails is a call that succeeds."""
+def _with_result(call: ToolCall, data: Data) -> ToolCall:
+    """Return a call with what it returned. A command that fails is a call that succeeds."""
     said = data.error.message if data.error else data.result.content if data.result else ""
     exit_code = data.shell_execution.exit_code if data.shell_execution else None
     paths = tuple(edit.path[:PATH_LIMIT] for edit in data.file_edits)
-    return {
-        "outcome": CallOutcome.FAILED if exit_code or not data.success else CallOutcome.OK,
-        "exit_code": exit_code,
-        "output": result_output(said),
-        "paths": paths or call.paths,
-    }
+    outcome = CallOutcome.FAILED if exit_code or not data.success else CallOutcome.OK
+    return replace(
+        call, outcome=outcome, exit_code=exit_code, output=result_output(said), paths=paths or call.paths
+    )
 
 
 def ends_turn(state: RecordState, said: str, since: int) -> bool:  # noqa: ARG001 - no stop tells a message
@@ -348,7 +333,7 @@ def _read_head(path: Path) -> RecordedSession | None:
     if line is None or line.type != "session.start" or line.data.context is None or line.timestamp is None:
         return None
     return RecordedSession(
-        key=SessionKey(COPILOT, line.data.session_id or path.parent.name),
+        key=SessionKey(COPILOT, path.parent.name),
         project=line.data.context.cwd,
         began=line.timestamp.timestamp(),
         changed=path.stat().st_mtime,
