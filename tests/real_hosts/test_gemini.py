@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +11,15 @@ import pytest
 
 from real_hosts.contract.gemini import Gemini
 from real_hosts.install import GEMINI, GEMINI_PINNED, InstallError, hosts_folder, installed, missing
+from sidecar.kernel.settings import Settings, WorkerSettings
+from sidecar.platform.secrets import SecretForms
+from sidecar.wiring.headless import build_workers
+from sidecar.workers.ports import WorkerTask
+from support.memory_stores import MemorySpending
+from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
+from support.worker_agents import GOOD, LIMIT_S, Answer
 
 pytestmark = pytest.mark.proves("every host")
 
@@ -52,3 +60,30 @@ def test_doctor_calls_through_the_host_and_a_call_of_our_tools_is_that_sessions(
     answered = next(request for request in host.model.requests if request.n == 2)
     told = bytes(answered.body).decode()
     assert "continuations 0/16" in told[told.rindex("functionResponse") :]
+    checked = host.supervisor("check", "gemini:", "--json")
+    assert json.loads(checked.stdout)["project"] == str(host.project), checked.stderr
+
+
+def test_a_worker_gets_the_tools_of_its_task_stays_in_its_folder_and_is_not_judged(host: Gemini) -> None:
+    inside, outside = host.project / "test_half.py", host.home.parent / "outside.py"
+    script = [*host.write(outside, "x"), host.run("touch by-shell"), *host.write(inside, "x")]
+    host.model.add(*(ReplyRule(reply_with_calls(call), RequestMatch(tools="some")) for call in script))
+    answer = json.dumps(GOOD)
+    host.model.add(
+        ReplyRule(reply_with_text(f"Done {{it}}:\n```json\n{answer}\n```"), RequestMatch(tools="some"))
+    )
+    task = WorkerTask(
+        prompt="Write a test.",
+        answer=Answer,
+        tools=("Read", "Write"),
+        model="gemini-2.5-pro",
+        project=str(host.project),
+        environment=host.env,
+        seconds=LIMIT_S,
+    )
+    settings = Settings(workers=WorkerSettings(backend="gemini"))
+    done = asyncio.run(build_workers(host.state, MemorySpending(), SecretForms()).run(task, settings, print))
+    assert (done.answer.ok, done.tokens > 0, done.cents) == (True, True, None)
+    assert (inside.exists(), outside.exists(), (host.project / "by-shell").exists()) == (True, False, False)
+    assert not any("run_shell_command" in request.tools for request in host.model.requests)
+    assert not list(host.state.glob("sessions/*"))
