@@ -353,8 +353,8 @@ def quote_one_line(text: str) -> str:
 
 READ_KINDS: Final = frozenset({"read", "search", "think"})
 EDIT_KINDS: Final = frozenset({"edit", "move", "delete"})
-TOOL_TITLES: Final = ("mcp__supervisor__{}", "supervisor_{}")
-"""How Claude Code and OpenCode name a tool of the MCP server `supervisor`."""
+TOOL_TITLES: Final = ("mcp__supervisor__{}", "supervisor_{}", "{} (supervisor MCP Server)")
+"""How Claude Code, OpenCode and Gemini CLI name a tool of the MCP server `supervisor`."""
 CALL_FILES_LIMIT: Final = 100
 """Files of one call that are checked; a call with more is not allowed."""
 PATH_LIMIT: Final = 4096

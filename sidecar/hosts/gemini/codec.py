@@ -15,29 +15,13 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from sidecar.hosts.hooks import (
-    HookEventBase,
-    HookEventFields,
-    command_pattern,
-    hook_event_fields,
-    read_hook_event,
-    read_hook_event_name,
-    typed_order,
-)
+from sidecar.hosts import hooks
+from sidecar.hosts.hooks import HookEventBase
 from sidecar.hosts.shared import CONTINUATION, HOSTILE_NAME_SHOWN, clip_note
+from sidecar.kernel import events
 from sidecar.kernel.effects import CommandReply, Continue, ToolCallReply
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.events import (
-    AgentStopped,
-    AnyHostEvent,
-    CommandTyped,
-    PromptSubmitted,
-    SessionEnded,
-    SessionOrigin,
-    SessionStarted,
-    ToolCalled,
-    TurnFailed,
-)
+from sidecar.kernel.events import AnyHostEvent, SessionOrigin
 
 if TYPE_CHECKING:
     from sidecar.kernel.effects import HostAnswer
@@ -46,7 +30,7 @@ if TYPE_CHECKING:
 HOST: Final = "gemini"
 """The host's name in session keys."""
 HOST_TITLE: Final = "Gemini CLI"
-COMMAND: Final = command_pattern("/?")
+COMMAND: Final = hooks.command_pattern("/?")
 """How the templates of our commands begin; with a slash where the host does not know the command."""
 COMMAND_END: Final = "\n</supervisor>"
 """What ends a command's arguments in its template."""
@@ -126,48 +110,48 @@ class GeminiCodec:
 
     def decode(self, raw: bytes, environment: Environment, host_pid: int) -> AnyHostEvent:
         """Decode one hook event. Raises BadInputError if it is too big, malformed, mistyped or unknown."""
-        event = read_hook_event(raw, DECODER, NAMES, HOST_TITLE)
+        event = hooks.read_hook_event(raw, DECODER, NAMES, HOST_TITLE)
         project = environment.get("GEMINI_PROJECT_DIR", "")
-        return _convert_event(event, hook_event_fields(HOST, event, environment, host_pid, project))
+        return _convert_event(event, hooks.hook_event_fields(HOST, event, environment, host_pid, project))
 
     def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:
         """Encode the answer to `raw`. Raises as `decode` does, and ValueError for a misplaced answer."""
-        name = read_hook_event_name(raw, HOST_TITLE)
+        name = hooks.read_hook_event_name(raw, HOST_TITLE)
         return msgspec.json.encode(_build_output(name, answer, feedback))
 
 
-def _convert_event(event: HookEvent, common: HookEventFields) -> AnyHostEvent:
+def _convert_event(event: HookEvent, common: hooks.HookEventFields) -> AnyHostEvent:
     transcript = event.transcript_path or ""
     match event:
         case SessionStart():
             known = event.source in set(SessionOrigin)
             origin = SessionOrigin(event.source) if known else SessionOrigin.STARTUP
-            told: AnyHostEvent = SessionStarted(**common, origin=origin)
+            told: AnyHostEvent = events.SessionStarted(**common, origin=origin)
         case BeforeAgent():
             told = _convert_prompt(event, common, transcript)
         case AfterAgent(prompt_response=said) if said == NO_RESPONSE:
-            told = TurnFailed(**common, error="no model answered")
+            told = events.TurnFailed(**common, error="no model answered")
         case AfterAgent(prompt_response=said):
-            told = AgentStopped(
+            told = events.AgentStopped(
                 **common, transcript=transcript, last_message=said, continued=event.stop_hook_active
             )
         case BeforeTool(tool_name=name) if name.startswith(OWN_TOOL):
             server = event.mcp_context or ToolServer()
             certain = any(word.endswith(OWN_SERVER) for word in server.args)
-            told = ToolCalled(**common, tool=name.removeprefix(OWN_TOOL), certain=certain)
+            told = events.ToolCalled(**common, tool=name.removeprefix(OWN_TOOL), certain=certain)
         case BeforeTool():
             raise BadInputError(f"{event.tool_name[:HOSTILE_NAME_SHOWN]!r} is no tool of ours")
         case SessionEnd():
-            told = SessionEnded(**common, reason=event.reason)
+            told = events.SessionEnded(**common, reason=event.reason)
     return told
 
 
-def _convert_prompt(event: BeforeAgent, common: HookEventFields, transcript: str) -> AnyHostEvent:
-    order = typed_order(event.prompt.partition(COMMAND_END)[0], COMMAND)
+def _convert_prompt(event: BeforeAgent, common: hooks.HookEventFields, transcript: str) -> AnyHostEvent:
+    order = hooks.typed_order(event.prompt.partition(COMMAND_END)[0], COMMAND)
     if order is not None:
-        return CommandTyped(**common, order=order, prompt_id=event.timestamp, transcript=transcript)
+        return events.CommandTyped(**common, order=order, prompt_id=event.timestamp, transcript=transcript)
     ours = CONTINUATION.match(event.prompt)
-    return PromptSubmitted(
+    return events.PromptSubmitted(
         **common,
         prompt_id=event.timestamp,
         human=ours is None,

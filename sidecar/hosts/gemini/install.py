@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
@@ -17,25 +17,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.hosts import installing
 from sidecar.hosts.command import TRUSTED
 from sidecar.hosts.gemini.codec import HOST, HOST_TITLE
 from sidecar.hosts.host_program import HostProgram
-from sidecar.hosts.installing import (
-    PROBE_SECONDS,
-    RUBRIC_EDITOR,
-    STATUS_LINE,
-    DoctorFinding,
-    HostFindings,
-    HostInstaller,
-    InstallOrder,
-    Steps,
-    error_finding,
-    ok_finding,
-    probe_finding,
-    problem_finding,
-    version_finding,
-    warning_finding,
-)
+from sidecar.hosts.installing import DoctorFinding, HostFindings, HostInstaller, InstallOrder, Steps
 from sidecar.hosts.steering import GEMINI_EXTENSIONS, SETTINGS_LIMIT, gemini_folder
 from sidecar.kernel.decoding import read_json
 from sidecar.platform.files import UnusableFileError, read_whole, write_whole
@@ -114,8 +100,8 @@ class GeminiInstaller(HostInstaller):
     command = "gemini"
     get = UPDATE
     refused: ClassVar[Mapping[str, str]] = {
-        RUBRIC_EDITOR: "it has no language servers",
-        STATUS_LINE: "no extension can show a line there",
+        installing.RUBRIC_EDITOR: "it has no language servers",
+        installing.STATUS_LINE: "no extension can show a line there",
     }
 
     @property
@@ -130,27 +116,24 @@ class GeminiInstaller(HostInstaller):
 
     def put(self, order: InstallOrder, steps: Steps) -> None:
         """Write the file, and switch the extension on."""
-        self._refuse_project(order.scope)
-        text = self._text()
-        if not steps.print_only:
-            order.prepare()
-        with self._reported():
+        with self._writing(order.scope):
+            text = self._text()
+            if not steps.print_only:
+                order.prepare()
             steps.do(f"write {self.link}: it names {plugin_root() / EXTENSION}", _write_file, self.link, text)
             self._forget_switch(steps)
-        if not self.program.path:
-            steps.say("note: gemini is not on PATH here")
 
     def take(self, scope: str, steps: Steps) -> bool:
         """Remove the file with its folder."""
-        self._refuse_project(scope)
-        if not self.present():
-            steps.say(f"nothing of ours is in {self.folder}")
-            return True
-        with self._reported():
-            steps.do(f"remove {self.link.parent}", shutil.rmtree, self.link.parent)
-            self._forget_switch(steps)
-            if not steps.print_only and not any(self.link.parents[1].iterdir()):
-                self.link.parents[1].rmdir()
+        with self._writing(scope):
+            if self.present():
+                steps.do(f"remove {self.link.parent}", shutil.rmtree, self.link.parent)
+                self._forget_switch(steps)
+            else:
+                steps.say(f"nothing of ours is in {self.folder}")
+            if not steps.print_only:
+                with suppress(OSError):  # others are there
+                    self.link.parents[1].rmdir()
         return True
 
     def scopes(self) -> tuple[str, ...]:
@@ -160,10 +143,6 @@ class GeminiInstaller(HostInstaller):
     def present(self) -> bool:
         """Return whether the file is there."""
         return self.link.is_file()
-
-    def _refuse_project(self, scope: str) -> None:
-        if scope == "project":
-            raise HostError("Gemini CLI has no extensions of a project", f"{self.install_command}, for you")
 
     def _text(self) -> bytes:
         return msgspec.json.encode({"source": str(plugin_root() / EXTENSION), "type": "link"})
@@ -176,7 +155,9 @@ class GeminiInstaller(HostInstaller):
             steps.do(f"take {NAME} out of {path}", _write_file, path, msgspec.json.encode(switches))
 
     @contextmanager
-    def _reported(self) -> Iterator[None]:
+    def _writing(self, scope: str) -> Iterator[None]:
+        if scope == "project":
+            raise HostError("Gemini CLI has no extensions of a project", f"{self.install_command}, for you")
         try:
             yield
         except OSError as error:
@@ -188,15 +169,14 @@ class GeminiInstaller(HostInstaller):
     async def examine(self, *, needed: bool) -> HostFindings:
         """Check version, extension, and what keeps its hooks from running."""
         if not self.program.path:
-            lines = [warning_finding("Gemini CLI is not on PATH", self.get)]
+            lines = [installing.warning_finding("Gemini CLI is not on PATH", self.get)]
         else:
             said = await self.program.result("--version", seconds=30)
-            lines = [version_finding(self.title, said.output, TESTED, UPDATE)]
+            lines = [installing.version_finding(self.title, said.output, TESTED, UPDATE)]
         if not self.present():
-            missing = "the extension is not installed in Gemini CLI"
-            return HostFindings((*lines, problem_finding(missing, self.install_command, needed=needed)))
+            return HostFindings((*lines, self._problem("the extension is not installed", "", needed=needed)))
         trouble = tuple(self._troubles(needed=needed))
-        lines += trouble or (ok_finding(f"extension {self.link.parent}"),)
+        lines += trouble or (installing.ok_finding(f"extension {self.link.parent}"),)
         lines += self._trust_findings()
         if not self.program.path or trouble:
             return HostFindings(tuple(lines))
@@ -206,15 +186,18 @@ class GeminiInstaller(HostInstaller):
     def _troubles(self, *, needed: bool) -> Iterator[DoctorFinding]:
         if _read_file(self.link, dict[str, str]) != msgspec.json.decode(self._text()):
             said = f"{self.link} names another folder than this version of Supervisor installs"
-            yield warning_finding(said, self.install_command)
+            yield installing.warning_finding(said, self.install_command)
         switch = _read_file(self.folder / "extensions" / GEMINI_EXTENSIONS[0], dict[str, _Switch]) or {}
         if not self._is_on(switch.get(NAME, _Switch())):
-            yield problem_finding(
-                "the extension is disabled here", f"gemini extensions enable {NAME}", needed=needed
-            )
+            enable = f"gemini extensions enable {NAME}"
+            yield self._problem("the extension is disabled here", enable, needed=needed)
         if not self._settings().hooks_config.enabled:
             said = f"hooksConfig.enabled is false in {self.folder}/settings.json: no hook runs"
-            yield problem_finding(said, "gemini, then /hooks enable-all", needed=needed)
+            yield self._problem(said, "gemini, then /hooks enable-all", needed=needed)
+
+    def _problem(self, what: str, remedy: str, *, needed: bool) -> DoctorFinding:
+        said = f"{self.title}: {what}"
+        return installing.problem_finding(said, remedy or self.install_command, needed=needed)
 
     def _is_on(self, switch: _Switch) -> bool:
         places = {str(place) for place in (self.project, *self.project.parents)}
@@ -229,25 +212,23 @@ class GeminiInstaller(HostInstaller):
         rules = _read_file(self.folder / TRUST_FILE, dict[str, str]) or {}
         known = {str(Path(path).parent) if rule == PARENT else path: rule for path, rule in rules.items()}
         found = (known[str(place)] for place in (self.project, *self.project.parents) if str(place) in known)
-        named = TRUSTED.items() <= self.environment.items()
-        if (
-            named
-            or not self._settings().security.folder_trust.enabled
-            or next(found, DISTRUSTED) != DISTRUSTED
-        ):
-            return
-        said = f"{self.project} is not trusted, so `gemini -p` refuses to work there"
-        yield warning_finding(said, "gemini, and trust the folder; or add --skip-trust to gemini -p")
+        asked = (
+            self._settings().security.folder_trust.enabled and not TRUSTED.items() <= self.environment.items()
+        )
+        if asked and next(found, DISTRUSTED) == DISTRUSTED:
+            said = f"{self.project} is not trusted, so `gemini -p` refuses to work there"
+            remedy = "gemini, and trust the folder; or add --skip-trust to gemini -p"
+            yield installing.warning_finding(said, remedy)
 
     async def probe(self) -> DoctorFinding:
         """Make a real call through the host, its hooks and the sidecar, without a model request."""
         host = HostProgram(self.title, self.command, {**self.environment, **TRUSTED}, str(self.project))
         with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as empty:
-            said = await host.result("-p", PROBE, seconds=PROBE_SECONDS, folder=empty)
+            said = await host.result("-p", PROBE, seconds=installing.PROBE_SECONDS, folder=empty)
         shown = f"gemini -p {PROBE}"
-        return probe_finding(
+        return installing.probe_finding(
             replace(said, output=said.output + said.errors),  # what blocks a prompt is told on standard error
             "hooks fire: a typed command was answered by the sidecar, without a model request",
-            error_finding("Gemini CLI did not answer the probe in time", shown),
-            error_finding("its hooks do not fire", shown),
+            installing.error_finding("Gemini CLI did not answer the probe in time", shown),
+            installing.error_finding("the hooks of Gemini CLI do not fire", shown),
         )

@@ -22,23 +22,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Raw, Struct
 
+from sidecar.hosts import shared
 from sidecar.hosts.gemini.codec import COMMAND, COMMAND_END, HOST
 from sidecar.hosts.ports import RecordedSession
 from sidecar.hosts.record_files import RecordFormat, RecordState
-from sidecar.hosts.shared import (
-    ARRIVED_LIMIT,
-    CALLS_LIMIT,
-    COMMAND_LIMIT,
-    CONTINUATION,
-    PATH_LIMIT,
-    build_todo,
-    clip_message,
-    clip_prompt,
-    name_actions,
-    result_output,
-    tool_action,
-    try_decode,
-)
+from sidecar.hosts.shared import try_decode
 from sidecar.hosts.steering import gemini_folder
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
@@ -58,7 +46,7 @@ MESSAGES_LIMIT: Final = 2000
 CANCELLED: Final = "Request cancelled."
 ADDED: Final = ("<session_context>", "<hook_context>")
 """How texts of a user message begin that the host adds."""
-DOING: Final = name_actions(
+DOING: Final = shared.name_actions(
     run="run_shell_command",
     edit="replace write_file",
     todo="write_todos",
@@ -146,7 +134,6 @@ class _Line(Struct, frozen=True, rename="camel"):
     tokens: _Tokens | None = None
     tool_calls: tuple[_Call, ...] = ()
     change: _Change = msgspec.field(name="$set", default=_Change())
-    rewound_to: str = msgspec.field(name="$rewindTo", default="")
 
 
 def _parts(content: Raw) -> list[_Part]:
@@ -169,33 +156,31 @@ def _opens_turn(raw: bytes) -> bool:
     """Return whether this line is a person's prompt."""
     line = try_decode(raw, _Line) if b'"user"' in raw else None
     text = _user_text(_parts(line.content)) if line is not None and line.type == "user" else ""
-    return bool(text) and CONTINUATION.match(text) is None
+    return bool(text) and shared.CONTINUATION.match(text) is None
 
 
 # --- What tools did -----------------------------------------------------------------------------------------
 
 
-def _read_call(call: _Call) -> tuple[ToolCall, tuple[Todo, ...]]:
-    """Return a call with what it returned, and the to-do list that it wrote."""
-    doing, given = tool_action(call.name, DOING), try_decode(call.args, _Arguments) or _Arguments()
+def _read_call(call: _Call) -> ToolCall:
+    """Return a call with what it returned."""
+    doing, given = shared.tool_action(call.name, DOING), try_decode(call.args, _Arguments) or _Arguments()
     line = strip_control_codes(given.command) if doing is ToolAction.RUN else ""
     responses = [part.function_response.response for part in _parts(call.result) if part.function_response]
     said = "\n".join(one.output or one.error for one in responses)
     outcome = OUTCOMES.get(call.status, CallOutcome.PENDING)
     code = _exit_code(said) if doing is ToolAction.RUN and outcome is CallOutcome.OK else None
-    read = ToolCall(
+    return ToolCall(
         id=call.id,
-        tool=call.name[:PATH_LIMIT],
+        tool=call.name[: shared.PATH_LIMIT],
         doing=doing,
         outcome=CallOutcome.FAILED if code else outcome,
-        command=truncate_middle(line, COMMAND_LIMIT),
+        command=truncate_middle(line, shared.COMMAND_LIMIT),
         runs=shell.parse_simple_commands(line),
-        paths=(given.file_path[:PATH_LIMIT],) if doing is ToolAction.EDIT and given.file_path else (),
+        paths=(given.file_path[: shared.PATH_LIMIT],) if doing is ToolAction.EDIT and given.file_path else (),
         exit_code=code,
-        output=result_output(said),
+        output=shared.result_output(said),
     )
-    wrote = doing is ToolAction.TODO and outcome is CallOutcome.OK
-    return read, tuple(build_todo(item.description, item.status) for item in given.todos) if wrote else ()
 
 
 def _exit_code(said: str) -> int | None:
@@ -214,35 +199,25 @@ def _exit_code(said: str) -> int | None:
 # --- The state of a chat ------------------------------------------------------------------------------------
 
 
-class _Message(Struct, frozen=True):
-    """A message of the agent; `arrived` is the id of a continuation of ours in its place, else ""."""
-
-    calls: tuple[ToolCall, ...] = ()
-    todos: tuple[Todo, ...] = ()
-    arrived: str = ""
-
-
 class GeminiState:
     """The state of one chat; implements record_files.RecordState.
 
-    `interrupted`: the person ended the turn. When a turn ended is not known: a message whose calls run looks
-    as the last one does.
+    `waiting`: the person pressed Esc, so that no answer of a hook reaches the agent; prompts that wait do not
+    show. When a turn ended is not known: a message whose calls run looks as the last one does.
     """
 
     def __init__(self) -> None:
         """Start before the first line."""
         self.last_text, self.last_id, self.last_at, self.ended_at = "", "", -1, 0.0
-        self._arrived: deque[tuple[int, str]] = deque(maxlen=ARRIVED_LIMIT)
+        self._arrived: deque[tuple[int, str]] = deque(maxlen=shared.ARRIVED_LIMIT)
         self._spent: OrderedDict[str, tuple[int, int]] = OrderedDict()
-        self._branch: list[str] = []
-        self._rewound: list[str] = []
         self._held: list[bytes] = []
         self._open(0, "", "")
 
     def _open(self, at: int, prompt_id: str, prompt: str) -> None:
         self._opened_at, self._prompt_id, self._prompt = at, prompt_id, prompt
-        self._messages: OrderedDict[str, _Message] = OrderedDict()
-        self.interrupted = False
+        self._messages: OrderedDict[str, tuple[ToolCall, ...]] = OrderedDict()
+        self._todos, self._after, self.waiting = tuple[Todo, ...](), "", False
 
     def feed(self, at: int, raw: bytes) -> None:
         """Process the line that begins at byte `at`."""
@@ -251,23 +226,16 @@ class GeminiState:
             if not raw.startswith(b"    }"):
                 return
             raw, self._held = b"\n".join(self._held).rstrip(b","), []
-        if (line := try_decode(raw, _Line)) is not None:
-            if line.change.messages is not None:
-                self._replace(at, line.change.messages)
-            elif line.rewound_to:
-                self._rewind(at, line.rewound_to)
-            else:
-                self._take(at, line)
-
-    @property
-    def waiting(self) -> bool:
-        """Whether the person pressed Esc: no answer of a hook reaches the agent then. Prompts do not show."""
-        return self.interrupted
+        line = try_decode(raw, _Line)
+        if line is not None and line.change.messages is not None:
+            self._replace(at, line.change.messages)
+        elif line is not None:
+            self._take(at, line)
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The turn's tool calls, in order, the last CALLS_LIMIT."""
-        return tuple(call for message in self._messages.values() for call in message.calls)[-CALLS_LIMIT:]
+        """The turn's tool calls, in order; the last ones, if there are many."""
+        return tuple(call for calls in self._messages.values() for call in calls)[-shared.CALLS_LIMIT :]
 
     def turn(self, counted_to: int, position: int) -> Turn:
         """Return the turn up to byte `position`, with the tokens of requests from byte `counted_to` on.
@@ -275,24 +243,22 @@ class GeminiState:
         A negative `counted_to` means the beginning of the turn.
         """
         counted_to = counted_to if counted_to >= 0 else self._opened_at
-        since, todos, modes = 0, tuple[Todo, ...](), [call.tool for call in self.calls if call.tool in MODES]
-        for message in self._messages.values():
-            since = 0 if message.arrived else since + len(message.calls)
-            todos = message.todos or todos
+        modes, since = [call.tool for call in self.calls if call.tool in MODES], 0
+        for name, calls in self._messages.items():
+            since = 0 if name == self._after else since + len(calls)
         return Turn(
             prompts=(self._prompt,) if self._prompt else (),
             prompt_id=self._prompt_id,
             calls=self.calls,
-            last_message=clip_message(self.last_text),
+            last_message=shared.clip_message(self.last_text),
             last_message_id=self.last_id,
             arrived=tuple(name for at, name in self._arrived if at >= min(counted_to, self._opened_at)),
-            calls_since_arrival=min(since, CALLS_LIMIT),
-            todos=todos,
-            interrupted=self.interrupted,
+            calls_since_arrival=min(since, shared.CALLS_LIMIT),
+            todos=self._todos,
+            interrupted=self.waiting,
             read_only=modes[-1:] == [MODES[0]],
             tokens=sum(tokens for at, tokens in self._spent.values() if at >= counted_to),
             position=position,
-            rewound=tuple(self._rewound),
         )
 
     def _take(self, at: int, line: _Line) -> None:
@@ -305,45 +271,36 @@ class GeminiState:
                     first, _ = self._spent.get(line.id, (at, 0))
                     remember_newest(self._spent, line.id, (first, line.tokens.counted), REQUESTS_LIMIT)
             case "info":
-                self.interrupted |= try_decode(line.content, str) == CANCELLED
+                self.waiting |= try_decode(line.content, str) == CANCELLED
             case _:
                 pass
 
     def _user(self, at: int, line: _Line, text: str) -> None:
-        if (ours := CONTINUATION.match(text)) is not None:
-            self._messages[line.id] = _Message(arrived=ours[1])
+        if (ours := shared.CONTINUATION.match(text)) is not None:
+            self._messages[line.id], self._after = (), line.id
             if ours[1] not in {name for _, name in self._arrived}:
                 self._arrived.append((at, ours[1]))
         elif text:
-            if line.id not in self._branch:
-                self._branch.append(line.id)
-            self._open(at if line.id != self._prompt_id else self._opened_at, line.id, clip_prompt(text))
+            at = self._opened_at if line.id == self._prompt_id else at
+            self._open(at, line.id, shared.clip_prompt(text))
 
     def _agent(self, at: int, line: _Line) -> None:
-        read = [_read_call(call) for call in line.tool_calls]
-        todos = next((todos for _, todos in reversed(read) if todos), ())
-        message = _Message(tuple(call for call, _ in read), todos)
-        if line.id in self._messages:
-            self._messages[line.id] = message  # in its place
-        else:
-            remember_newest(self._messages, line.id, message, MESSAGES_LIMIT)
+        calls = tuple(map(_read_call, line.tool_calls))
+        remember_newest(self._messages, line.id, calls, MESSAGES_LIMIT)
+        for call, given in zip(calls, line.tool_calls, strict=True):
+            if call.doing is ToolAction.TODO and call.outcome is CallOutcome.OK:
+                listed = (try_decode(given.args, _Arguments) or _Arguments()).todos
+                self._todos = tuple(shared.build_todo(item.description, item.status) for item in listed)
         text = "\n".join(part.text for part in _parts(line.content)).strip()
         if text:
             self.last_text, self.last_id, self.last_at = text, line.id, at
 
     def _replace(self, at: int, messages: Iterable[Raw]) -> None:
-        interrupted, spent = self.interrupted, self._spent.copy()
+        interrupted, spent = self.waiting, self._spent.copy()
         for raw in messages:
             if (line := try_decode(raw, _Line)) is not None:
                 self._take(at, line)
-        self.interrupted, self._spent = interrupted, spent
-
-    def _rewind(self, at: int, to: str) -> None:
-        """Take back the prompts from the message `to` on; of one that is not known, all are."""
-        kept = self._branch.index(to) if to in self._branch else 0
-        self._rewound += self._branch[kept:]
-        del self._branch[kept:]
-        self._open(at, "", "")
+        self.waiting, self._spent = interrupted, spent
 
 
 def _is_complete(state: RecordState, said: str, since: int) -> bool:
@@ -369,33 +326,28 @@ class _Head(Struct, frozen=True, rename="camel"):
 
 def newest_session(project: str, environment: Mapping[str, str], session: str = "") -> RecordedSession | None:
     """Return the newest chat of a folder (its real path), or the one whose session id begins so."""
-    digest = _digest(project)
     files = gemini_folder(environment).glob("tmp/*/chats/session-*.jsonl")
     for path in sorted(files, key=lambda path: path.stat().st_mtime, reverse=True):
-        head = _read_head(path)
-        if head is not None and head.project_hash == digest and head.session_id.startswith(session):
-            return _recorded(path, head, project)
+        found = _recorded(path, project)
+        if found is not None and found.key.id.startswith(session):
+            return found
     return None
 
 
 def read_recorded(path: Path) -> RecordedSession:
-    """Return the session of a chat, of which only a digest of its folder is known. Raises BadInputError."""
-    if (head := _read_head(path)) is None:
-        raise BadInputError(f"{path}: no chat of Gemini CLI, as its first line names no session")
+    """Return the session of a chat that was held in the present folder. Raises BadInputError."""
     here = str(Path.cwd().resolve())
-    return _recorded(path, head, here if _digest(here) == head.project_hash else "")
+    if (found := _recorded(path, here)) is None:
+        raise BadInputError(f"{path}: no chat of Gemini CLI that was held in {here}")
+    return found
 
 
-def _digest(folder: str) -> str:
-    return hashlib.sha256(folder.encode()).hexdigest()
-
-
-def _read_head(path: Path) -> _Head | None:
+def _recorded(path: Path, project: str) -> RecordedSession | None:
+    """Return the session of a chat, None for that of another folder, of which the file holds a digest."""
     with path.open("rb") as file:
-        return try_decode(file.readline(), _Head)
-
-
-def _recorded(path: Path, head: _Head, project: str) -> RecordedSession:
+        head = try_decode(file.readline(), _Head)
+    if head is None or head.project_hash != hashlib.sha256(project.encode()).hexdigest():
+        return None
     return RecordedSession(
         key=SessionKey(HOST, head.session_id),
         project=project,

@@ -47,6 +47,7 @@ def project(tmp_path: Path) -> str:
         call("delete", "a.py"),
         call("other", title="mcp__supervisor__task_next"),
         call(title="supervisor_status"),
+        call(title="status (supervisor MCP Server)"),
     ],
 )
 def test_edits_allows_looking_changing_the_project_and_our_own_tools(
