@@ -173,13 +173,14 @@ class RealHost(ABC):
     def traces(self) -> set[str]:
         """Return the files of the home that are ours or speak of us, but for the host's own memory."""
         memory = [self.home / name for name in self.memory]
-        return {
-            str(path.relative_to(self.home))
-            for path in self.home.rglob("*")
-            if path.is_file() or path.is_symlink()
-            if not any(path.is_relative_to(one) for one in memory)
-            if "supervisor" in str(path.relative_to(self.home)) or b"supervisor" in path.read_bytes()
-        }
+        found = (path for path in self.home.rglob("*") if not any(map(path.is_relative_to, memory)))
+        return {str(path.relative_to(self.home)) for path in found if self._is_trace(path)}
+
+    def _is_trace(self, path: Path) -> bool:
+        if path.is_symlink():
+            return "supervisor" in f"{path.relative_to(self.home)} {path.readlink()}"
+        named = "supervisor" in str(path.relative_to(self.home))
+        return path.is_file() and (named or b"supervisor" in path.read_bytes())
 
 
 def with_program(env: Mapping[str, str], binary: Path) -> dict[str, str]:
