@@ -82,19 +82,23 @@ class FakeWire:
 
 
 class FakeSidecar:
-    """`tell` is a proxy.Tell. `told`: every event; `let_go`: those that the proxy no longer waits for."""
+    """`tell` is a proxy.Tell. `told`: every event; `let_go`: those that the proxy no longer waits for.
+
+    `patient`: stops and commands wait until the test answers.
+    """
 
     def __init__(self) -> None:
         self.told: list[AcpEvent] = []
         self.let_go: list[AcpEvent] = []
         self.waiting: list[tuple[asyncio.Future[AcpAnswer], Working]] = []
         self.at_once: AcpAnswer | Exception = AcpAnswer()
+        self.patient = True
 
     async def tell(self, event: AcpEvent, _patience: Patience, working: Working) -> AcpAnswer:
         self.told.append(event)
         if isinstance(self.at_once, Exception):
             raise self.at_once
-        if isinstance(event, PromptSent | SessionOpened):
+        if not self.patient or isinstance(event, PromptSent | SessionOpened):
             return self.at_once
         self.waiting.append((asyncio.get_running_loop().create_future(), working))
         try:

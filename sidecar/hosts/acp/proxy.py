@@ -141,11 +141,7 @@ class _Turn:
         self.end, self.shown = CANCELLED, ""
         self.spent: dict[str, int] = {}
         self.held: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self.task: asyncio.Task[None] | None = None
-
-    def cancel(self) -> None:
-        if self.task:
-            self.task.cancel()
+        self.cancel: Callable[[], object] = lambda: None
 
 
 class AcpProxy:
@@ -160,7 +156,7 @@ class AcpProxy:
         self._sessions: dict[str, _Session] = {}
         self._asked: dict[bytes, tuple[str, _Fields]] = {}
         self._turns: dict[bytes, _Turn] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
         self._ids = (f"supervisor-{number}" for number in itertools.count(1))
         self._tells_totals = False
 
@@ -198,7 +194,7 @@ class AcpProxy:
         if not typed.startswith(COMMAND_PREFIX):
             others = (f"[{block.type}]" for block in given.prompt if not block.text)
             self._take_over(turn, "\n".join((typed, *others)).strip())
-        turn.task = self._begin(self._live(turn, line))
+        turn.cancel = self._begin(self._live(turn, line)).cancel
 
     def _take_over(self, turn: _Turn, prompt: str) -> None:
         """Make it the session's newest turn. An older one that is judged ends as the agent ended it."""
@@ -260,9 +256,12 @@ class AcpProxy:
         return line
 
     def _with_ours(self, line: bytes) -> bytes:
-        message = msgspec.json.decode(line)
-        update, names = message["params"]["update"], {one["name"] for one in self._commands}
-        theirs = [one for one in update.get("availableCommands") or () if one.get("name") not in names]
+        names = {one["name"] for one in self._commands}
+        try:
+            update = (message := msgspec.json.decode(line))["params"]["update"]
+            theirs = [one for one in update.get("availableCommands") or () if one["name"] not in names]
+        except (msgspec.DecodeError, LookupError, TypeError):
+            return line
         update["availableCommands"] = [*theirs, *self._commands]
         return msgspec.json.encode(message)
 
@@ -284,7 +283,7 @@ class AcpProxy:
         if reason != "end_turn":
             fault = (try_decode(head.error, _Fields) if head.error else None) or _Fields()
             why = "stopped by the user" if reason == "cancelled" else reason or fault.message or "an error"
-            self._begin(self._tell_only(TurnBroken(**session.about, error=why)))
+            self._begin(self._tell(TurnBroken(**session.about, error=why), COMMAND))
         if bytes(head.id) == bytes(turn.asked):
             return [line]
         error = {**msgspec.json.decode(line, type=dict[str, Raw]), "id": turn.asked}
@@ -292,7 +291,7 @@ class AcpProxy:
 
     def _summed(self, turn: _Turn, result: Raw) -> bytes:
         """Return a result with the usage of all responses of the turn."""
-        found, before = msgspec.json.decode(result), turn.spent
+        found, before = try_decode(result, dict[str, Any]) or {}, turn.spent
         usage = found.get("usage")
         if self._tells_totals or not isinstance(usage, dict):
             return bytes(result)
@@ -314,7 +313,10 @@ class AcpProxy:
             else:
                 return await self._respond(turn, DONE)
             while not (await self._work(turn, ours, line)).over:
-                answer = await self._judge(turn)
+                turn.shown, record = "", session.record.transcript()
+                event = TurnEnded(**session.about, record=record, read_only=session.read_only)
+                show = partial(self._show, turn)
+                answer = await self._tell(event, STOP, "this stop was not judged", show)
                 say = answer.say if session.turn is turn else ""
                 await self._quote(session, answer.notice if say or not answer.say else "")
                 if not say:
@@ -356,12 +358,6 @@ class AcpProxy:
         notices, session.notice = (session.notice, answer.notice), ""
         await self._quote(session, "\n".join(filter(None, notices)))
 
-    async def _judge(self, turn: _Turn) -> AcpAnswer:
-        session, turn.shown = turn.session, ""
-        record = session.record.transcript()
-        event = TurnEnded(**session.about, record=record, read_only=session.read_only)
-        return await self._tell(event, STOP, "this stop was not judged", partial(self._show, turn))
-
     def _show(self, turn: _Turn, judging: dict[str, str]) -> None:
         """Show what is done, each thing once: the time that it takes is told last."""
         doing = judging.get(turn.session.name, "").rpartition(", ")[0]
@@ -383,9 +379,6 @@ class AcpProxy:
     async def _open(self, session: _Session, *, fresh: bool) -> None:
         session.notice = (await self._tell(SessionOpened(**session.about, fresh=fresh), COMMAND)).notice
 
-    async def _tell_only(self, event: AcpEvent) -> None:
-        await self._tell(event, COMMAND)
-
     async def _tell(
         self, event: AcpEvent, patience: Patience, so: str = "", working: Working = lambda _: None
     ) -> AcpAnswer:
@@ -402,7 +395,7 @@ class AcpProxy:
     def _session(self, ident: str) -> _Session:
         return self._sessions.setdefault(ident, _Session(ident, self._folder))
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _begin(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

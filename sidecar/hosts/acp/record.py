@@ -22,7 +22,9 @@ from msgspec.structs import replace
 from sidecar.hosts.acp.link import AcpContentBlock, PlanEntry, SessionUpdate
 from sidecar.hosts.ports import NothingRecorded
 from sidecar.hosts.shared import (
+    ARRIVED_LIMIT,
     COMMAND_LIMIT,
+    MESSAGE_LIMIT,
     PATH_LIMIT,
     TODO_LIMIT,
     build_todo,
@@ -42,8 +44,6 @@ from sidecar.platform.shell import line as shell
 CALLS_LIMIT: Final = 200
 """So many calls with long lines and outputs fit into an event of 4 MiB."""
 PATHS_LIMIT: Final = 100
-MESSAGE_LIMIT: Final = 20_000
-ARRIVED_LIMIT: Final = 100
 SPENT_LIMIT: Final = 1000
 """Responses whose tokens are remembered."""
 

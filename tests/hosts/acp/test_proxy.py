@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from typing import Any
+from typing import Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sidecar.hosts.acp.codec import AcpAnswer, CommandSent, PromptSent, SessionOpened, TurnBroken, TurnEnded
 from sidecar.kernel.errors import BadInputError
@@ -380,3 +383,67 @@ async def test_it_ends_with_the_editor_or_the_agent(ends: str) -> None:
         getattr(room, ends).lines.put_nowait(None)
         await room.running
         assert len(room.sidecar.let_go) == 1
+
+
+CALL: Final = ("toolCallId", "title", "kind", "status", "rawInput", "rawOutput", "content", "locations")
+TOLD: Final = {
+    "agent_message_chunk": ("content", "messageId"),
+    "tool_call": CALL,
+    "tool_call_update": CALL,
+    "plan": ("entries",),
+    "available_commands_update": ("availableCommands",),
+    "current_mode_update": ("currentModeId",),
+    "config_option_update": ("configOptions",),
+}
+"""The fields of each kind of update."""
+NAMES: Final = ("name", "type", "text", "path", "content", "status", "command", "exit", "category", "id")
+JSON: Final = st.recursive(
+    st.none() | st.integers(-9, 9) | st.text("ab\ud800", max_size=2),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=3),
+    max_leaves=6,
+)
+"""Whatever may stand in a field."""
+IDS: Final = st.sampled_from([7, "open", "supervisor-2", "supervisor-3"])
+ASKED: Final = ("session/prompt", "session/cancel", "session/new", "session/set_mode", "initialize", "x")
+
+
+def fields(*names: str) -> st.SearchStrategy[Message]:
+    return st.fixed_dictionaries(dict.fromkeys(names[:1], JSON), optional=dict.fromkeys(names[1:], JSON))
+
+
+UPDATES: Final = st.sampled_from(sorted(TOLD)).flatmap(
+    lambda kind: fields(*TOLD[kind]).map(lambda told: update(kind, **told))
+)
+RESPONSES: Final = st.builds(
+    lambda ident, told: result(ident, **{"stopReason": "end_turn", **told}),
+    IDS,
+    fields("usage", "modes", "configOptions", "agentInfo", "sessionId", "stopReason"),
+)
+ERRORS: Final = st.builds(lambda ident, why: {"jsonrpc": "2.0", "id": ident, "error": why}, IDS, JSON)
+REQUESTS: Final = st.builds(
+    lambda ident, method, given: request(ident, method, **{"sessionId": SESSION, **given}),
+    IDS,
+    st.sampled_from(ASKED),
+    fields("prompt", "cwd", "modeId", "sessionId"),
+)
+
+
+SAID: Final = st.tuples(st.just(value=True), UPDATES) | st.tuples(
+    st.booleans(), RESPONSES | ERRORS | REQUESTS
+)
+
+
+@given(st.lists(SAID, min_size=8, max_size=16))
+def test_whatever_is_said_the_proxy_passes_on_what_comes_next(said: list[tuple[bool, Message]]) -> None:
+    async def play() -> None:
+        async with Proxied() as room:
+            room.sidecar.patient = False
+            await room.open()
+            await room.editor(prompt(7, "Go."))
+            for by_agent, message in said:
+                await (room.agent if by_agent else room.editor)(message)
+            await room.editor(b"the end")
+            await room.agent(b"the end")
+            assert (room.editors.sent[-1], room.agents.sent[-1]) == (b"the end", b"the end")
+
+    asyncio.run(play())
