@@ -74,7 +74,8 @@ class Codex(RealHost):
     title = "Codex"
     program = "codex"
     package = CODEX
-    versions = (CODEX_PINNED, CODEX_OLDEST)
+    versions = (CODEX_PINNED,)
+    older = (CODEX_OLDEST,)
     tool = "exec_command"
     judging = "Supervisor checks the work; Esc ends it"
     working = "background terminal running"
