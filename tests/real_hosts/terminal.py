@@ -34,7 +34,7 @@ SESSION: Final = "host"
 EMPTY_INPUT: Final = "(?m)^\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}\\s*$"
 """An input box with nothing typed."""
 
-Key = Literal["Enter", "Escape", "Up", "Down", "Tab", "BSpace", "C-c", "C-d", "C-o", "C-u"]
+Key = Literal["Enter", "Escape", "Up", "Down", "Tab", "BTab", "BSpace", "C-c", "C-d", "C-o", "C-u"]
 
 
 class Terminal(msgspec.Struct, frozen=True):

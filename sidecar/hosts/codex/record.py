@@ -119,6 +119,7 @@ class Payload(Struct, frozen=True):
     content: Raw = NOTHING
     message: Raw = NOTHING
     name: str = ""
+    namespace: str | None = None
     call_id: str = ""
     arguments: Raw = NOTHING
     output: Raw = NOTHING
@@ -414,15 +415,14 @@ class RolloutState:
 
     def _called(self, at: int, found: Payload, *, recorded: bool) -> None:
         """Take in a call that has no result yet. `recorded`: what a program does is recorded as items."""
-        given = _arguments(found.arguments)
-        doing = tool_action(found.name, DOING)
-        if found.name == PROGRAM:
+        given, space = _arguments(found.arguments), found.namespace or ""
+        tool = f"{space}__{found.name}" if space.startswith("mcp__") else found.name
+        doing = tool_action(tool, DOING)
+        if tool == PROGRAM:
             doing = ToolAction.READ if recorded else ToolAction.RUN
-        call = ToolCall(
-            id=found.call_id, tool=found.name[:PATH_LIMIT], doing=doing, outcome=CallOutcome.PENDING
-        )
-        if doing is ToolAction.RUN and found.name != PROGRAM:
-            call = _run_call(found.call_id, found.name, given.cmd or given.command)
+        call = ToolCall(id=found.call_id, tool=tool[:PATH_LIMIT], doing=doing, outcome=CallOutcome.PENDING)
+        if doing is ToolAction.RUN and tool != PROGRAM:
+            call = _run_call(found.call_id, tool, given.cmd or given.command)
         self._note(at, call)
         if found.name == "write_stdin" and given.session_id in self._processes:
             remember_newest(self._polls, found.call_id, self._processes[given.session_id], PROCESSES_LIMIT)

@@ -161,6 +161,12 @@ def test_a_call_has_the_result_that_the_model_was_told(  # noqa: PLR0913, PLR091
     assert call.command == ("make" if name in ("shell", "exec_command") else "")
 
 
+def test_a_call_of_a_server_that_runs_is_known_by_the_servers_name() -> None:
+    line = message("function_call", name="status", namespace="mcp__supervisor", call_id="c1", arguments="{}")
+    (call,) = fold(*BEGUN, line).calls
+    assert (call.tool, call.doing) == ("mcp__supervisor__status", ToolAction.READ)
+
+
 def test_a_prompt_typed_while_the_agent_works_joins_the_turn_and_a_sandbox_may_forbid_writing() -> None:
     context = {"type": "turn_context", "payload": {"sandbox_policy": {"type": "read-only"}}}
     state = fold(
