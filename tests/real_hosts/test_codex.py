@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,3 +104,21 @@ def test_in_a_terminal_plan_mode_and_the_hosts_own_goal_are_let_alone(
         terminal.wait_for("Goal achieved", timeout=60)
         assert host.stops() == ["plan-mode", "native-goal", "native-goal", "native-goal"]
         assert host.told() == []
+
+
+def test_a_run_starts_it_with_the_journal_and_judges_alone(model: ScriptedModel, tmp_path: Path) -> None:
+    with codex(CODEX_PINNED, tmp_path, model) as host:
+        summary = ReplyToolCall("mcp__supervisor/iteration_summary", {"summary": "I repaired shop.py."})
+        model.add(
+            host.says(CLAIM),
+            *host.calls(*host.write(host.project / "shop.py", REPAIRED_SOURCE), summary),
+            host.says("Repaired."),
+        )
+        goal = ("--goal", "all tests pass", "--check", "python -m pytest -q", "--session", "demo", "--json")
+        done = host.supervisor("run", *goal, "--", "codex", "exec")
+        assert done.returncode == 0, done.stdout + done.stderr
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        verdicts = [event["reason"] for event in events if event["event"] == "verdict"]
+        assert verdicts == ["gates-failed", "achieved"]
+        assert [event["tokens"] for event in events if event["event"] == "agent"] == [120, 360]
+        assert "Kept for iteration 2: I repaired shop.py." in model.requests[-1].last
