@@ -529,7 +529,8 @@ async function identify(place, id, tool, args) {
 }
 
 async function tell(place, id, event, limits) {
-  const session = await facts(place, id)
+  const asked = facts(place, id)
+  const session = await asked
   if (!own.met.has(id)) {
     keep(own.met, id)
     try {
@@ -544,6 +545,8 @@ async function tell(place, id, event, limits) {
       throw error
     }
   }
+  // Told after its deletion, it would be kept as a new one.
+  if (own.facts.get(id) !== asked) throw failure("the session is gone")
   return ask({ ...event, session }, limits)
 }
 

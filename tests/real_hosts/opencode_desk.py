@@ -10,7 +10,10 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
+
+import httpx2
 
 from real_hosts.opencode_server import Desk, Message
 from real_hosts.opencode_supervised import Supervised
@@ -22,7 +25,12 @@ LOOK_EVERY_S: Final = 0.05
 
 def typed(desk: Desk, session: str, name: str, arguments: str) -> None:
     """Type a command and do not wait for its turn to end."""
-    threading.Thread(target=desk.command, args=(session, name, arguments), daemon=True).start()
+
+    def typing() -> None:
+        with suppress(httpx2.HTTPError):  # the server may end first
+            desk.command(session, name, arguments)
+
+    threading.Thread(target=typing, daemon=True).start()
 
 
 def noted(desk: Desk, session: str, pattern: str, *, limit_s: float = LIMIT_S) -> Message:
@@ -65,6 +73,12 @@ def running(event: Any) -> bool:
 def judging(under: Supervised) -> None:
     """Wait until the held check runs."""
     _until((under.host.project / "started").exists, "the check does not run")
+
+
+def forgotten(under: Supervised, session: str) -> None:
+    """Wait until nothing is stored of a session that was deleted: the host tells of it afterwards."""
+    kept = under.state / "sessions"
+    _until(lambda: not list(kept.glob(f"*{session}*.json")), f"{session} is still stored")
 
 
 def _until(holds: Callable[[], bool], lack: str) -> None:

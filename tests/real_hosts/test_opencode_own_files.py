@@ -32,6 +32,7 @@ pytestmark = pytest.mark.proves("OpenCode")
 
 SETTING = "max_attempts = 3\n"
 CALLS = Path(__file__).with_name("opencode_calls.mjs")
+DELETED = Path(__file__).with_name("opencode_deleted.mjs")
 
 
 # --- the real host ------------------------------------------------------------------------------------------
@@ -109,19 +110,24 @@ def words(
     project: Path, home: Path, *calls: tuple[str, dict[str, Any]], **variables: str
 ) -> list[str | None]:
     """What the plugin says of each call; None where it lets it through."""
+    found: list[str | None] = plays(CALLS, project, home, said=json.dumps(calls), **variables)
+    return found
+
+
+def plays(script: Path, project: Path, home: Path, *more: str, said: str = "", **variables: str) -> Any:
+    """What a script says that plays the host of our plugin."""
     node = shutil.which("node") or missing("node is not on PATH")
     plugin = shutil.copy(plugin_root() / "hooks" / "opencode.js", project.with_name("plugin.mjs"))
     done = subprocess.run(
-        [node, str(CALLS), plugin, str(project)],
-        input=json.dumps(calls),
+        [node, str(script), plugin, str(project), *more],
+        input=said,
         env={"HOME": str(home), "PATH": "/usr/bin:/bin", **variables},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=True,
     )
-    found: list[str | None] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
 @pytest.fixture
@@ -228,3 +234,12 @@ def test_folders_that_variables_name_are_the_ones(
     places = {"XDG_STATE_HOME": f"{tmp_path}/st", "XDG_CONFIG_HOME": f"{tmp_path}/conf"}
     found = words(project, home_is_a_fresh_folder, *calls, **places)
     assert [bool(word) for word in found] == [True, True, False]
+
+
+def test_of_a_session_that_was_deleted_meanwhile_nothing_more_is_told(
+    project: Path, home_is_a_fresh_folder: Path
+) -> None:
+    run = home_is_a_fresh_folder / ".local" / "state" / "supervisor" / "run"
+    run.mkdir()
+    told = plays(DELETED, project, home_is_a_fresh_folder, str(run / "sidecar.sock"))
+    assert told == ["session.start", "session.deleted"]

@@ -164,6 +164,9 @@ class Supervisor:
             self._see_saved(event)
             if isinstance(event, CommandTyped) and event.order.name == "trust":
                 return await self._trust(event)
+            if isinstance(event, SessionDeleted):  # else what is still to be saved of it would come after
+                self._generations.supersede(event.key)
+                await self._stops.idle()
             if not isinstance(event, AgentStopped):
                 answer = self._at_once(event)
                 if isinstance(answer, CommandReply) and answer.work:  # the agent sets to work after this

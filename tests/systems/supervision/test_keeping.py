@@ -115,11 +115,13 @@ async def test_a_stop_that_took_too_long_is_not_kept(fakes: Fakes, monkeypatch: 
     assert await settled(fakes) == ()
 
 
-async def test_with_a_session_that_the_user_deletes_its_stops_go(fakes: Fakes) -> None:
+async def test_with_a_session_that_the_user_deletes_its_stops_go_also_one_that_is_still_being_kept() -> None:
+    slow = SlowKept()
+    fakes = Fakes(kept=slow)
     fakes.transcripts.script(turn(message="Shall I continue?"))
     await fakes.sent_back()
-    assert len(await settled(fakes)) == 1
-    await fakes.tell(SessionDeleted(key=KEY, project=PROJECT))
+    deleted = fakes.tell(SessionDeleted(key=KEY, project=PROJECT))
+    await asyncio.gather(deleted, asyncio.to_thread(slow.free.set))
     assert await settled(fakes) == ()
 
 

@@ -56,7 +56,13 @@ class TestDeleting:
             assert await judging == Rest(reason=RestReason.SUPERSEDED)
         assert fakes.judge.cancelled == 1
         assert fakes.store.known() == ()
-        assert fakes.story(KEY) == ["session-deleted: forgotten", "stop: superseded"]
+        assert sorted(fakes.story(KEY)) == ["session-deleted: forgotten", "stop: superseded"]
+
+    async def test_a_prompt_just_before_brings_nothing_of_the_session_back(self, fakes: Fakes) -> None:
+        async with asyncio.timeout(LIMIT):
+            tell = fakes.supervisor.tell
+            await asyncio.gather(tell(prompt(key=KEY)), tell(deleted()))
+        assert fakes.store.known() == ()
 
     async def test_a_disk_that_cannot_be_written_says_nothing_to_the_host(self) -> None:
         assert await Fakes(store=StuckStore()).tell(deleted()) == NoReply()
