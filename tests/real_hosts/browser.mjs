@@ -11,7 +11,7 @@ const axe = readFileSync(load.resolve("axe-core/axe.min.js"), "utf-8");
 const SIZES = { 360: [360, 740], 1280: [1280, 800], "4k": [3840, 2160] };
 const SCHEMES = ["light", "dark"];
 const PLACES = "a[href], summary, button:not([hidden]), [tabindex='0']";
-const LIMIT = { timeout: 40_000 };
+const LIMIT = { timeout: 120_000 };
 const QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
   "--disable-background-networking", "--disable-component-update"];
 

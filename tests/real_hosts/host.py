@@ -22,7 +22,7 @@ import msgspec
 from real_hosts.terminal import COLUMNS, ROWS, Terminal
 
 API_KEY: Final = "sk-ant-not-a-real-key-0000000000"
-RUN_LIMIT_S: Final = 60.0
+RUN_LIMIT_S: Final = 240.0
 """Longest time, in seconds, that one run of a host may take."""
 PROMPT_SIGN: Final = "\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}"
 """What an interactive host shows where it takes input."""

@@ -19,7 +19,7 @@ from sidecar.platform.session_store import SessionFiles
 from support.cases import goal
 
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
-LIMIT_S: Final = 30.0
+LIMIT_S: Final = 120.0
 """Bound of every wait here, in seconds."""
 KEY: Final = SessionKey("opencode", "ses_1")
 CONDITION: Final = "the parser accepts comments"

@@ -29,14 +29,12 @@ from real_hosts.install import OPENCODE_PINNED
 from real_hosts.opencode_server import Server
 from real_hosts.terminal import COLUMNS, ROWS, Terminal
 
-RUN_LIMIT_S: Final = 120.0
+RUN_LIMIT_S: Final = 240.0
 """Longest time, in seconds, that one run of a host may take."""
 INPUT: Final = "Ask anything"
 """What the interactive host shows where it takes its first input."""
 BUSY: Final = "esc interrupt"
 """What it shows while a turn runs; judging is none."""
-START_LIMIT_S: Final = 60.0
-"""Longest time, in seconds, until an interactive host takes input."""
 MODEL: Final = "claude-sonnet-4-5"
 SMALL_MODEL: Final = "claude-haiku-4-5"
 """Asked for the title of a session; such a request has no tools."""
@@ -153,7 +151,7 @@ class OpenCode(msgspec.Struct, frozen=True):
         """Start `opencode ARGUMENTS` in a terminal of its own and wait until it takes input."""
         command, folder = [str(self.binary), *arguments], self.home.parent
         with Terminal.running(command, folder, self.project, self.env, (columns, ROWS)) as terminal:
-            terminal.wait_for(INPUT, timeout=START_LIMIT_S)
+            terminal.wait_for(INPUT)
             yield terminal
 
 

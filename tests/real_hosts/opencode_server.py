@@ -17,18 +17,18 @@ from typing import Any, Final, Self, TypeVar
 import httpx2
 import msgspec
 
-READY_LIMIT_S: Final = 60.0
+from real_hosts.waiting import WAIT_LIMIT_S
+
+READY_LIMIT_S: Final = 180.0
 """Longest time, in seconds, until a server is up."""
 ASK_LIMIT_S: Final = 1.0
 """Longest time, in seconds, that one question for its health may take."""
 ASK_EVERY_S: Final = 0.05
 """Seconds between two such questions."""
-CALL_LIMIT_S: Final = 120.0
+CALL_LIMIT_S: Final = 240.0
 """Longest time, in seconds, of a request; a prompt is answered when its turn is over."""
-SILENCE_LIMIT_S: Final = 30.0
+SILENCE_LIMIT_S: Final = 120.0
 """Longest time, in seconds, without a word on the stream of events; a heartbeat comes every 10."""
-WAIT_LIMIT_S: Final = 30.0
-"""Longest time, in seconds, that a wait for an event lasts unless the test says otherwise."""
 
 _T = TypeVar("_T")
 
@@ -144,20 +144,18 @@ class Server:
         with self._changed:
             return tuple(self._events)
 
-    def wait_for(self, wanted: Callable[[Event], bool], *, timeout: float = WAIT_LIMIT_S) -> Event:
+    def wait_for(self, wanted: Callable[[Event], bool]) -> Event:
         """Return the first event, past or to come, that is `wanted`; raises `TimeoutError`."""
-        return self.wait_for_many(wanted, 1, timeout=timeout)[0]
+        return self.wait_for_many(wanted, 1)[0]
 
-    def wait_for_many(
-        self, wanted: Callable[[Event], bool], count: int, *, timeout: float = WAIT_LIMIT_S
-    ) -> list[Event]:
+    def wait_for_many(self, wanted: Callable[[Event], bool], count: int) -> list[Event]:
         """Wait for so many events, past or to come, and return them all; raises `TimeoutError`."""
         with self._changed:
-            self._changed.wait_for(lambda: sum(map(wanted, self._events)) >= count, timeout)
+            self._changed.wait_for(lambda: sum(map(wanted, self._events)) >= count, WAIT_LIMIT_S)
             found = [event for event in self._events if wanted(event)]
             kinds = [f"{event.type} {event.session}".strip() for event in self._events[-20:]]
         if len(found) < count:
-            raise TimeoutError(f"{len(found)} of {count} events within {timeout} s; the last: {kinds}")
+            raise TimeoutError(f"{len(found)} of {count} events within {WAIT_LIMIT_S:g} s; the last: {kinds}")
         return found
 
     def _healthy(self) -> bool:
@@ -247,10 +245,10 @@ class Desk:
         """Any request, in this project. Raises `httpx2.HTTPError` when there is no answer."""
         return self.server.http.request(method, path, params={"directory": str(self.project)}, json=body)
 
-    def wait_for(self, type_: str, session: str, count: int = 1, *, timeout: float = WAIT_LIMIT_S) -> Event:
+    def wait_for(self, type_: str, session: str, count: int = 1) -> Event:
         """Wait until so many events of `type_`, past or to come, are about `session`; returns the last."""
         return self.server.wait_for_many(
-            lambda event: (event.type, event.session) == (type_, session), count, timeout=timeout
+            lambda event: (event.type, event.session) == (type_, session), count
         )[count - 1]
 
     @staticmethod

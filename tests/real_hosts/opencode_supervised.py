@@ -84,13 +84,11 @@ class Supervised(msgspec.Struct, frozen=True):
 
     def ask(self, prompt: str, *arguments: str) -> Ran:
         """Run `opencode run`; the prompt is quoted once, as a shell's words are."""
-        return self.host.run("run", *arguments, prompt, timeout=240.0)
+        return self.host.run("run", *arguments, prompt)
 
     def command(self, name: str, words: str = "", *arguments: str) -> Ran:
         """Run `opencode run --command supervisor:NAME WORDS`."""
-        return self.host.run(
-            "run", "--command", f"supervisor:{name}", *arguments, *filter(None, [words]), timeout=240.0
-        )
+        return self.host.run("run", "--command", f"supervisor:{name}", *arguments, *filter(None, [words]))
 
     def script(self, *rules: ReplyRule) -> None:
         """Add to what the model answers."""
@@ -185,7 +183,7 @@ def lay_out(project: Path, *, git: bool = True) -> None:
     (project / "test_shop.py").write_text(PYTEST_SOURCE, encoding="utf-8")
     (project / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n", encoding="utf-8")
     if git:
-        subprocess.run(["git", "init", "-q", "."], cwd=project, check=True, timeout=30)
+        subprocess.run(["git", "init", "-q", "."], cwd=project, check=True, timeout=COMMAND_LIMIT_S)
 
 
 def writes_shop(host: OpenCode) -> ReplyRule:

@@ -46,7 +46,7 @@ class Supervised(msgspec.Struct, frozen=True):
     def ask(self, prompt: str, *arguments: str) -> Result:
         """Run `claude -p` with the plugin and every permission."""
         free = ("--permission-mode", "bypassPermissions")
-        return self.host.ask(prompt, *self.plugin, *free, *arguments, timeout=240.0)
+        return self.host.ask(prompt, *self.plugin, *free, *arguments)
 
     @contextmanager
     def terminal(self, columns: int = COLUMNS) -> Iterator[Terminal]:
@@ -57,7 +57,7 @@ class Supervised(msgspec.Struct, frozen=True):
         free = ("--permission-mode", "bypassPermissions")
         with self.host.terminal(*self.plugin, *free, columns=columns) as terminal:
             yield terminal
-            terminal.wait_until_gone(BUSY, timeout=60)
+            terminal.wait_until_gone(BUSY)
 
     def script(self, *rules: ReplyRule) -> None:
         """Add to what the model answers."""
@@ -81,6 +81,10 @@ class Supervised(msgspec.Struct, frozen=True):
         assert done.returncode == 0, done.stderr
         return msgspec.json.decode(done.stdout, type=SessionReport)
 
+    def stops(self) -> list[str]:
+        """What was decided at each stop, oldest first."""
+        return [entry.decided for entry in self.report().story if entry.event == "stop"]
+
     def continuations(self) -> list[str]:
         """What the agent was told when it was sent back, oldest first, each once."""
         found = [request.last for request in self.model.requests if "[supervisor " in request.last]
@@ -99,7 +103,7 @@ def supervised(host: Host, model: ScriptedModel, *, environment: Mapping[str, st
     (host.project / "shop.py").write_text(BROKEN_SOURCE, encoding="utf-8")
     (host.project / "test_shop.py").write_text(PYTEST_SOURCE, encoding="utf-8")
     (host.project / ".gitignore").write_text("__pycache__/\n.pytest_cache/\n", encoding="utf-8")
-    subprocess.run(["git", "init", "-q", "."], cwd=host.project, env=dict(host.env), check=True, timeout=30)
+    subprocess.run(["git", "init", "-q", "."], cwd=host.project, env=dict(host.env), check=True, timeout=120)
     path = os.pathsep.join((str(host.binary.parent), host.env["PATH"]))
     under = Supervised(host.having(**{"PATH": path, **environment}), model)
     under.state.mkdir(parents=True, mode=0o700)

@@ -1,7 +1,6 @@
 """A terminal for an interactive host: a tmux server of its own, read and typed into like a person would.
 
-The screen of another program can only be looked at, so waiting here means looking again, with a bound;
-it is the one place of the tests that does so.
+The screen of another program can only be looked at, so waiting here means looking again, with a bound.
 """
 
 from __future__ import annotations
@@ -19,16 +18,14 @@ from typing import Final, Literal, Self
 import msgspec
 
 from real_hosts.install import missing
+from real_hosts.waiting import LOOK_EVERY_S, WAIT_LIMIT_S
+from real_hosts.worker_processes import end_process
 
 COLUMNS: Final = 160
 ROWS: Final = 50
-LOOK_EVERY_S: Final = 0.05
-"""Seconds between two looks at the screen."""
-WAIT_LIMIT_S: Final = 30.0
-"""Longest time, in seconds, that a wait for the screen lasts unless the test says otherwise."""
-TRIES: Final = 6
+TRIES: Final = 36
 """Times that a dialog is answered before it counts as deaf."""
-TMUX_LIMIT_S: Final = 10.0
+TMUX_LIMIT_S: Final = 60.0
 """Longest time, in seconds, that one tmux command may take."""
 SESSION: Final = "host"
 EMPTY_INPUT: Final = "(?m)^\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}\\s*$"
@@ -53,7 +50,10 @@ class Terminal(msgspec.Struct, frozen=True):
         env: Mapping[str, str],
         size: tuple[int, int] = (COLUMNS, ROWS),
     ) -> Iterator[Self]:
-        """Run `command` in `cwd` with exactly `env` until the block ends; the socket lies in `folder`."""
+        """Run `command` in `cwd` with exactly `env` until the block ends; the socket lies in `folder`.
+
+        Afterwards it has ended: one that is about to may still write files and call hooks.
+        """
         if shutil.which("tmux") is None:
             missing("tmux is not on PATH")
         terminal = cls(folder / "tmux.sock", env)
@@ -63,7 +63,9 @@ class Terminal(msgspec.Struct, frozen=True):
         try:
             yield terminal
         finally:
+            process = terminal._tmux("display-message", "-p", "-t", SESSION, "#{pane_pid}", check=False)
             terminal._tmux("kill-server", check=False)
+            end_process(int(process or 0))
 
     @property
     def screen(self) -> str:

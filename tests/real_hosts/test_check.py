@@ -26,7 +26,7 @@ def committed(project: Path) -> None:
     opencode_supervised.lay_out(project)
     identity = ("-c", "user.name=a", "-c", "user.email=a@b")
     for words in (("add", "-A"), (*identity, "commit", "-q", "-m", "begin")):
-        subprocess.run(["git", *words], cwd=project, check=True, timeout=30)
+        subprocess.run(["git", *words], cwd=project, check=True, timeout=120)
 
 
 def checked(host: Host | OpenCode, expected: int, *arguments: str) -> dict[str, object]:
@@ -65,7 +65,7 @@ def test_a_session_of_claude_code(host: Host, model: ScriptedModel) -> None:
     plays(
         host,
         "claude-code",
-        lambda words: host.ask(words, "--permission-mode", "bypassPermissions", timeout=240.0),
+        lambda words: host.ask(words, "--permission-mode", "bypassPermissions"),
     )
 
 
@@ -74,4 +74,4 @@ def test_a_session_of_opencode(opencode_host: OpenCode, model: ScriptedModel) ->
     played = opencode_supervised
     committed(opencode_host.project)
     model.add(played.reads_shop(opencode_host), played.writes_shop(opencode_host), played.says(LIE))
-    plays(opencode_host, "opencode", lambda words: opencode_host.run("run", words, timeout=240.0))
+    plays(opencode_host, "opencode", lambda words: opencode_host.run("run", words))

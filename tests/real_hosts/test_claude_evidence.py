@@ -85,7 +85,7 @@ def test_the_worktree_that_the_agent_entered_is_judged(under: Supervised, repair
     project = under.host.project
     if not repaired:
         (project / "shop.py").write_text(REPAIRED_SOURCE, encoding="utf-8")
-    subprocess.run(["sh", "-c", COMMIT], cwd=project, env=dict(under.host.env), check=True, timeout=30)
+    subprocess.run(["sh", "-c", COMMIT], cwd=project, env=dict(under.host.env), check=True, timeout=120)
     under.script(enters_worktree(), edits_shop(REPAIR if repaired else BREAK), says("Done."))
     under.script(ReplyRule(reply_with_text("I cannot repair it."), AGENT, times=None))
     under.ask(GOAL)

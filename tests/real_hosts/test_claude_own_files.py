@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from real_hosts.supervised import (
     supervised,
     writes_shop,
 )
-from real_hosts.terminal import Terminal
+from real_hosts.waiting import until
 from support.model_script import ReplyRule, reply_with_calls
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
@@ -126,18 +125,18 @@ def test_settings_by_which_the_host_runs_no_hooks_or_others_are_put_back_or_hold
     on = '"enabledPlugins": {"supervisor@supervisor": true}'
     off, path = f'{{"disableAllHooks": true, "theme": "light", {on}}}', '{"env": {"PYTHONPATH": "/evil"}}'
     under.script(
-        runs(f"echo '{off}' > {users}; sleep 3"),
+        runs(f"echo '{off}' > {users}; while grep -q disableAllHooks {users}; do sleep 0.1; done; sleep 3"),
         says("All tests pass. Done."),
         reads_shop(host),
         writes_shop(host),
         runs(f"echo '{path}' > {ours}"),
         says("Now they pass."),
-        runs(f"echo '{off}' > {ours}; sleep 2"),
+        runs(f"echo '{off}' > {ours}; sleep 8"),
         says("All is well."),
     )
     with host.terminal("--permission-mode", "bypassPermissions") as terminal:
         terminal.submit("/supervisor:goal all tests pass")
-        terminal.wait_for("Supervisor: goal unverified", timeout=240)
+        terminal.wait_for("Supervisor: goal unverified")
         told = " ".join(terminal.history.split())
         assert "sent back 1/16" in told
         assert "settings.json was changed while an agent worked (disableAllHooks" in told
@@ -149,16 +148,10 @@ def test_settings_by_which_the_host_runs_no_hooks_or_others_are_put_back_or_hold
         ours.write_text("{}", encoding="utf-8")
         terminal.submit("/supervisor:goal the docs build")
         terminal.wait_for("All is well")
-        deaf = doing(under, "waiting", terminal)
-        assert "the host reported no stop" in deaf
+        assert "the host reported no stop" in until(lambda: waits(under), "it does not wait")
 
 
-def doing(under: Supervised, state: str, terminal: Terminal) -> str:
-    """Ask until the session does this; return what is said of it."""
-    for _ in range(40):
-        activity = under.report().activity
-        if activity and activity.state == state:
-            return activity.detail
-        with suppress(TimeoutError):
-            terminal.wait_for("nothing shows it", timeout=1)
-    raise AssertionError(under.report().text)
+def waits(under: Supervised) -> str:
+    """What is said of a session that waits; "" where it does something else."""
+    activity = under.report().activity
+    return activity.detail if activity and activity.state == "waiting" else ""

@@ -66,10 +66,6 @@ def rubric(under: Supervised, text: str) -> Path:
     return path
 
 
-def decisions(under: Supervised) -> list[str]:
-    return [entry.decided for entry in under.report().story if entry.event == "stop"]
-
-
 def writes(path: Path, text: str) -> tuple[ReplyRule, ReplyRule]:
     """The agent overwrites a file, which it must read first."""
     read = ReplyToolCall("Read", {"file_path": str(path)})
@@ -85,7 +81,7 @@ def test_an_edit_by_the_agent_is_held_and_does_not_clear_the_goal(under: Supervi
     under.script(runs(WORK), *edit, says("Done."), says("There is none."))
     under.ask(GOAL, "--resume", "6b1a2f0e-9c62-4c54-a8f4-2c4f5a1d7f10")
     assert path.read_text(encoding="utf-8") == PLAIN
-    assert decisions(under) == ["continue", "exhausted"]
+    assert under.stops() == ["continue", "exhausted"]
     (line,) = [line for line in under.report().troubles if "rubric" in line]
     assert "1 antipattern gone (NO-PRINT)" in line
     assert "does not count until" in line

@@ -47,7 +47,7 @@ def told(under: Supervised, last: str, *work: ReplyRule) -> list[str]:
         )
     )
     under.script(*work, *(runs(f"true {turn}") for turn in range(TURNS)))
-    under.host.ask("Write it.", "--permission-mode", "bypassPermissions", timeout=240.0)
+    under.host.ask("Write it.", "--permission-mode", "bypassPermissions")
     return re.findall(f"{NEWS}(.*?)</new-diagnostics>", under.model.requests[-1].text, re.DOTALL)
 
 

@@ -8,8 +8,6 @@ answer is shown nowhere, so such a session asks for none.
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +15,8 @@ import pytest
 
 from real_hosts.host import BUSY, Host
 from real_hosts.supervised import Supervised, says, supervised
-from real_hosts.terminal import WAIT_LIMIT_S, Terminal
+from real_hosts.terminal import Terminal
+from real_hosts.waiting import until
 from sidecar.kernel.log import EventFilter
 from support.logs import event_log
 from support.model_server import ScriptedModel
@@ -53,19 +52,14 @@ def turn(terminal: Terminal, answer: str) -> None:
     """One turn, to its rest: then the session is known."""
     terminal.submit("Go on.")
     terminal.wait_for(answer)
-    terminal.wait_until_gone(BUSY, timeout=60)
+    terminal.wait_until_gone(BUSY)
 
 
 def known_to_rest(under: Supervised) -> None:
     """Wait until the sidecar knows of the stop, and of who was at work before it began."""
-    pause, end = threading.Event(), time.monotonic() + WAIT_LIMIT_S
     log, events = under.state / "log" / "sidecar.log", event_log(under.state)
-    while time.monotonic() < end:
-        stops = events.newest(EventFilter(kinds=("stop-judged",)), 1)
-        if stops and "saved files are watched" in log.read_text(errors="replace"):
-            return
-        pause.wait(0.05)
-    raise TimeoutError("the sidecar knows of no stop, or watches nothing")
+    until(lambda: events.newest(EventFilter(kinds=("stop-judged",)), 1), "the sidecar knows of no stop")
+    until(lambda: "saved files are watched" in log.read_text(errors="replace"), "it watches nothing")
 
 
 def test_an_edit_at_rest_is_told_at_once_and_never_again(under: Supervised) -> None:

@@ -72,9 +72,8 @@ def test_in_a_terminal_judging_waits_for_the_end_of_background_work(under: Super
         terminal.wait_for(r"for \d+s")
         assert under.continuations() == []
         (under.host.project / "release").touch()
-        terminal.wait_for("Supervisor: sent back 1/16", timeout=60)
-    decided = [entry.decided for entry in under.report().story if entry.event == "stop"]
-    assert decided[:2] == ["background-work", "continue"]
+        terminal.wait_for("Supervisor: sent back 1/16")
+    assert under.stops()[:2] == ["background-work", "continue"]
 
 
 @pytest.mark.long
@@ -104,5 +103,4 @@ def test_while_the_hosts_own_goal_is_active_supervisor_steps_back_and_says_so_on
         assert under.supervisor("goal", "set", "all", "tests", "pass").returncode == 0
         terminal.submit("/goal say hello")
         terminal.wait_for("Supervisor steps back")
-    stops = [entry.decided for entry in under.report().story if entry.event == "stop"]
-    assert stops[0] == "native-goal"
+    assert under.stops()[0] == "native-goal"

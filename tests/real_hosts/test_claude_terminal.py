@@ -9,6 +9,7 @@ import pytest
 from real_hosts.host import Host
 from real_hosts.supervised import AGENT, Supervised, reads_shop, runs, says, supervised, writes_shop
 from real_hosts.terminal import Terminal
+from real_hosts.waiting import decided, until
 from support.model_script import ReplyRule, reply_with_text
 from support.model_server import ScriptedModel
 
@@ -30,13 +31,6 @@ def under(host: Host, model: ScriptedModel) -> Iterator[Supervised]:
         yield made
 
 
-def _asked(under: Supervised, number: int) -> None:
-    """Wait until the agent's model was asked so many times."""
-    under.model.wait_for(
-        lambda _: sum("Bash" in asked.tools for asked in under.model.requests) >= number, timeout=60
-    )
-
-
 def _judging(terminal: Terminal) -> None:
     terminal.wait_for("Supervisor checks the work; Esc ends it… ")
 
@@ -56,7 +50,7 @@ def test_a_prompt_typed_while_judging_wins(under: Supervised) -> None:
     told = [asked for asked in under.model.requests if "do something else instead" in asked.last]
     assert told
     assert "[supervisor " not in told[0].text
-    assert "prompt-queued" in _decisions(under) or "superseded" in _decisions(under)
+    decided(under, "prompt-queued|superseded")
 
 
 @pytest.mark.long
@@ -68,7 +62,7 @@ def test_a_cleared_conversation_starts_without_the_goal(under: Supervised) -> No
         terminal.wipe()
         terminal.submit("/clear")
         terminal.wait_until_gone("budget of 1 continuation")
-        assert "the session is closed: left by /clear" in under.report().text
+        until(lambda: "the session is closed: left by /clear" in under.report().text, "it is not closed")
         terminal.submit("/supervisor:goal")
         terminal.wait_for("no goal is set")
 
@@ -80,15 +74,14 @@ def test_a_stalled_goal_goes_on_with_the_next_prompt_until_it_is_achieved(under:
     under.script(says("Done."), runs("printf {} > .claude/settings.json"))
     under.script(reads_shop(under.host), writes_shop(under.host), says("Repaired and tested."))
     with under.terminal() as terminal:
-        terminal.wait_for(r"Supervisor: on\. To hold the agent to a goal", timeout=60)
+        terminal.wait_for(r"Supervisor: on\. To hold the agent to a goal")
         terminal.submit("/supervisor:goal all tests pass")
-        terminal.wait_for(r"environment was changed since the session began \(PYTEST_ADDOPTS\)", timeout=120)
+        terminal.wait_for(r"environment was changed since the session began \(PYTEST_ADDOPTS\)")
         terminal.wait_for("To go on, type: what may help the agent", timeout=300)
         terminal.submit("go on")
-        terminal.wait_for("Supervisor: sent back 4/16", timeout=120)
-        terminal.wait_for("Supervisor: goal achieved", timeout=240)
-    stops = [entry.decided for entry in under.report().story if entry.event == "stop"]
-    assert stops == [*["continue"] * 3, "stalled", "continue", "achieved"]
+        terminal.wait_for("Supervisor: sent back 4/16")
+        terminal.wait_for("Supervisor: goal achieved")
+    assert under.stops() == [*["continue"] * 3, "stalled", "continue", "achieved"]
 
 
 def test_a_rewind_to_before_the_goal_ends_it_at_the_next_stop(under: Supervised) -> None:
@@ -111,7 +104,3 @@ def test_a_rewind_to_before_the_goal_ends_it_at_the_next_stop(under: Supervised)
         terminal.wait_for("the goal ended, as the conversation went back to before it was set")
     assert "The last one ended" in under.report().text
     assert under.report().exit_code == 3
-
-
-def _decisions(under: Supervised) -> list[str]:
-    return [entry.decided for entry in under.report().story]

@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from real_hosts.install import MCP_SDK, MCP_SDK_PINNED, InstallError, hosts_folder, installed, missing
 from servers.mcp_pipes import INITIALIZE, SUPERVISOR, Home
 
-LIMIT_S: Final = 60.0
+LIMIT_S: Final = 180.0
 """Bound of every client here, in seconds."""
 ADD: Final[dict[str, Any]] = {"name": "task_add", "arguments": {"content": "say hello"}}
 LIST: Final = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}

@@ -35,9 +35,9 @@ LOOSE: Final = reply_structured({"answer": COMPLETE | {"criteria": []}})
 """Fits the schema that the model is given, but not the verdict."""
 WRONG: Final = reply_structured({"answer": {"verdict": "done"}})
 """Does not fit the schema either."""
-SECONDS: Final = 60
+SECONDS: Final = 240
 """Deadline of a judge that is to answer."""
-HELD_SECONDS: Final = 8
+HELD_SECONDS: Final = 30
 """Deadline of a judge that is not: time enough to ask, on a slow machine."""
 
 

@@ -39,7 +39,7 @@ from support.tdd_projects import contents, lay_out
 pytestmark = pytest.mark.proves("the loop")
 
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
-LIMIT_S: Final = 120.0
+LIMIT_S: Final = 240.0
 """Bound of every wait here, in seconds."""
 BRIEFED: Final = "Acceptance criteria:"
 WORKER: Final = RequestMatch(tools="some", any=BRIEFED)

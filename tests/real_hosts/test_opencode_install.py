@@ -19,7 +19,7 @@ from support.model_server import ScriptedModel
 
 pytestmark = pytest.mark.proves("OpenCode")
 
-ASKED_LIMIT_S: Final = 90.0
+ASKED_LIMIT_S: Final = 120.0
 """Longest time, in seconds, until a host that wants packages asks for them."""
 COMMANDS: Final = {"supervisor:goal", "supervisor:retry", "supervisor:rubric"}
 

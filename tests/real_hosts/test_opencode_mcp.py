@@ -53,7 +53,7 @@ def host(opencode_host: OpenCode) -> Iterator[OpenCode]:
     held = Session(key=KEY, project=project, goal=goal(CONDITION), host_process=above, seen_at=time.time())
     SessionFiles(state).save(held)
     yield opencode_host
-    subprocess.run([str(SUPERVISOR), "stop"], env=dict(opencode_host.env), check=True, timeout=60)
+    subprocess.run([str(SUPERVISOR), "stop"], env=dict(opencode_host.env), check=True, timeout=120)
 
 
 def used(stdout: str) -> list[dict[str, Any]]:

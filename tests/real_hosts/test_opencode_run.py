@@ -15,6 +15,7 @@ import pytest
 
 from real_hosts.opencode_host import OpenCode
 from real_hosts.opencode_supervised import (
+    COMMAND_LIMIT_S,
     Supervised,
     reads_shop,
     runs,
@@ -22,6 +23,7 @@ from real_hosts.opencode_supervised import (
     supervised,
     writes_shop,
 )
+from real_hosts.waiting import decided
 from support.model_server import ScriptedModel
 
 pytestmark = pytest.mark.proves("OpenCode")
@@ -122,7 +124,8 @@ def test_a_run_that_is_interrupted_while_it_is_judged_ends_at_once_and_so_does_t
         assert run.stderr is not None
         assert next(line for line in run.stderr if "Supervisor: running `" in line).endswith(" s\n")
         run.send_signal(signal.SIGINT)
-        assert run.wait(timeout=10) == -signal.SIGINT
+        assert run.wait(COMMAND_LIMIT_S) == -signal.SIGINT  # the check is not released before
+    decided(under, "interrupted")
     assert under.continuations() == []
     assert (under.report().status, under.stops()) == ("active", ["interrupted"])
 

@@ -9,7 +9,6 @@ import pytest
 
 from real_hosts.opencode_desk import (
     UNJUDGED,
-    decided,
     forgotten,
     judging,
     noted,
@@ -26,6 +25,7 @@ from real_hosts.opencode_supervised import (
     says,
     writes_shop,
 )
+from real_hosts.waiting import decided
 from support.model_script import ReplyRule, RequestMatch, reply_with_text
 
 pytestmark = [pytest.mark.xdist_group("opencode-serve"), pytest.mark.proves("OpenCode")]
@@ -160,7 +160,7 @@ def test_a_helper_cannot_command(shop: Supervised, desk: Desk) -> None:
     assert desk.prompt(child, "/supervisor:goal clear").text == "I am only a helper."
     assert desk.command(child, "supervisor:goal", "clear").status_code == 500
     assert shop.report().status == "active"
-    (here / "release").touch()
+    desk.command(parent, "supervisor:goal", "clear")
 
 
 def test_a_session_deleted_while_judging_is_forgotten_and_the_host_lives_on(
@@ -182,7 +182,7 @@ def test_an_aborted_turn_rests_though_the_host_tells_of_it_twice(shop: Supervise
     shop.script(runs("touch begun; until [ -e go ]; do sleep 0.1; done", here), says("Done.", here))
     session = desk.session()
     typed(desk, session, "supervisor:goal", GOAL)
-    desk.server.wait_for(lambda event: event.session == session and running(event), timeout=60)
+    desk.server.wait_for(lambda event: event.session == session and running(event))
     desk.abort(session)
     desk.wait_for("session.idle", session)
     decided(shop, UNJUDGED)
@@ -270,7 +270,7 @@ def test_a_server_with_a_password_resumes_an_active_goal_with_its_counters_anew(
         desk = first.at(here)
         session = desk.session()
         desk.command(session, "supervisor:goal", GOAL)
-        desk.server.wait_for(lambda event: event.session == session and running(event), timeout=60)
+        desk.server.wait_for(lambda event: event.session == session and running(event))
         desk.abort(session)
         decided(under, UNJUDGED)
     assert "continuations 1/16" in under.report().text

@@ -26,12 +26,13 @@ def under(opencode_host: OpenCode, model: ScriptedModel) -> Iterator[Supervised]
 def test_where_the_goal_stands_is_shown_beside_the_prompt(under: Supervised) -> None:
     assert under.supervisor("install", "opencode", "--status-line").returncode == 0
     under.script(says("Hello."), says(CLAIM), ReplyRule(reply_with_text("Done."), AGENT, times=None))
+    under.sidecar()  # a first prompt waits two seconds for it, and is told nothing after that
     with under.host.terminal() as terminal:
         terminal.submit("hello there")
-        terminal.wait_for(r"on\. To hold the agent to a goal", timeout=60)
-        terminal.wait_for(r"Hello\.", timeout=60)
+        terminal.wait_for(r"on\. To hold the agent to a goal")
+        terminal.wait_for(r"Hello\.")
         terminal.submit('/supervisor:goal it works --check "exit 1"')
-        terminal.wait_for("supervisor: goal (active|stalled), sent back [1-9]", timeout=90)
+        terminal.wait_for("supervisor: goal (active|stalled), sent back [1-9]")
 
 
 def test_an_undo_goes_past_our_line_to_the_users_own_prompt_and_takes_the_goal_back(
@@ -40,7 +41,7 @@ def test_an_undo_goes_past_our_line_to_the_users_own_prompt_and_takes_the_goal_b
     under.script(says(CLAIM), says("Hello."))
     with under.host.terminal() as terminal:
         terminal.submit("/supervisor:goal it is fine")
-        terminal.wait_for("not judged", timeout=60)
+        terminal.wait_for("not judged")
         terminal.submit("/undo")
         terminal.wait_until_gone("▣")  # the agent's answer, too
         terminal.wait_for("/supervisor:goal it is fine")

@@ -93,7 +93,7 @@ def achieved_in_two(events: list[dict[str, Any]], model: ScriptedModel) -> None:
 
 @pytest.fixture
 def claude_under(host: Host, model: ScriptedModel) -> Iterator[supervised.Supervised]:
-    with supervised.supervised(host, model, environment={}) as made:
+    with supervised.supervised(host, model, environment=supervised.WAITS_FOR_TOOLS) as made:
         yield made
 
 

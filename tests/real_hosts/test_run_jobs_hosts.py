@@ -19,7 +19,8 @@ import pytest
 
 from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
-from real_hosts.supervised import SUPERVISOR
+from real_hosts.supervised import SUPERVISOR, WAITS_FOR_TOOLS
+from real_hosts.waiting import until
 from support.git_projects import git
 from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
 from support.model_server import ScriptedModel
@@ -126,7 +127,11 @@ def killed(name: str, host: Host | OpenCode, model: ScriptedModel, *, jobs: int,
     prepared(host.home, host.project)
     both = threading.Event()
     model.add(*rules("mcp__supervisor__" if claude else "supervisor_", "Bash" if claude else "bash", both))
-    environment = {**host.env, "PATH": os.pathsep.join((str(host.binary.parent), host.env["PATH"]))}
+    environment = {
+        **host.env,
+        **WAITS_FOR_TOOLS,
+        "PATH": os.pathsep.join((str(host.binary.parent), host.env["PATH"])),
+    }
     options = (
         *(("--jobs", str(jobs)) if jobs else ()),
         *(("--acp", "--leave", "all") if name == "acp" else ()),
@@ -145,7 +150,7 @@ def killed(name: str, host: Host | OpenCode, model: ScriptedModel, *, jobs: int,
             before += run.communicate(timeout=LIMIT_S)[0]
     with started(environment, host.project, options, AGENTS[name]) as last:
         out, error = last.communicate(timeout=LIMIT_S)
-    subprocess.run([str(SUPERVISOR), "stop"], env=environment, check=True, timeout=60)
+    subprocess.run([str(SUPERVISOR), "stop"], env=environment, check=True, timeout=LIMIT_S)
 
     told: list[dict[str, Any]] = [
         json.loads(line) for line in (before + out).splitlines() if line[-1:] == "}"
@@ -160,7 +165,7 @@ def killed(name: str, host: Host | OpenCode, model: ScriptedModel, *, jobs: int,
         assert len(conflicts) == 1, told
     done = completions(host.home / ".local" / "state" / "supervisor")
     assert sorted(done) == sorted(f"T{number}" for number in PARTS)
-    assert living_agents(host.home) == []
+    until(lambda: not living_agents(host.home), "an agent is left")
     if jobs:
         assert len(git(host.project, "worktree", "list").splitlines()) == 1
         assert git(host.project, "branch", "--list", "supervisor/*") == ""

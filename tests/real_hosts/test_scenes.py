@@ -45,7 +45,7 @@ def lay_out(scene: Scene, project: Path, environment: Mapping[str, str]) -> None
         shutil.rmtree(place) if place.is_dir() else place.unlink()
     write_files(scene.files, project)
     for line in (BEGIN, *scene.setup):
-        subprocess.run(["/bin/bash", "-c", line], cwd=project, env=dict(environment), check=True, timeout=60)
+        subprocess.run(["/bin/bash", "-c", line], cwd=project, env=dict(environment), check=True, timeout=120)
 
 
 def played(scene: Scene, project: Path, agent: RequestMatch, tools: Mapping[str, str]) -> list[ReplyRule]:

@@ -37,8 +37,6 @@ pytestmark = pytest.mark.proves("seeing and asking back")
 PAGE: Final = Path(__file__).parents[2] / "docs" / "screens.md"
 COLUMNS: Final = 80
 OURS: Final = re.compile(r"Supervisor: |Supervisor checks|running `")
-STATES_SEEN_S: Final = 180.0
-"""Longest time, in seconds, until a state is on the screen."""
 CLAIM: Final = "I looked at shop.py. Everything is in order, all tests pass. Done."
 GOAL: Final = "/supervisor:goal all tests pass"
 JUDGED_GOAL: Final = "/supervisor:goal the README explains the discount"
@@ -240,7 +238,7 @@ def _play(scene: Scene, room: Room, host: str) -> None:
     rules.write_text(RULES, encoding="utf-8")
     with room.terminal() as terminal:
         for state, shown in scene(room, terminal):
-            terminal.wait_for(shown, timeout=STATES_SEEN_S)
+            terminal.wait_for(shown)
             if state != "judging":
                 terminal.wait_until_gone("To end it, type a prompt")  # it stands for three seconds more
             if os.environ.get("RENEW_SNAPSHOTS"):

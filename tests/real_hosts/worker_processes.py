@@ -1,15 +1,18 @@
-"""Which processes of workers there are in a home, as the system sees them."""
+"""Which processes of workers there are in a home, as the system sees them, and how one ends."""
 
 from __future__ import annotations
 
 import os
 import select
+import signal
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-LIMIT_S: Final = 120.0
+LIMIT_S: Final = 240.0
 """Bound of every wait here, in seconds."""
+HANGUP_S: Final = 30.0
+"""Longest time, in seconds, that a host may take to notice that its terminal is gone."""
 
 
 def worker_processes(home: Path) -> list[int]:
@@ -26,11 +29,26 @@ def variables(pid: int) -> set[bytes]:
     return set()
 
 
+def has_ended(pid: int, limit_s: float = LIMIT_S) -> bool:
+    """Whether a process has ended, or does so in time without anybody's doing."""
+    try:
+        watched = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([watched], [], [], limit_s)[0])
+    finally:
+        os.close(watched)
+
+
+def end_process(pid: int) -> None:
+    """Wait until a process has ended whose terminal is gone; kill it where it does not mind. 0 is none."""
+    if pid and not has_ended(pid, HANGUP_S):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        has_ended(pid)
+
+
 def nobody_is_left(home: Path) -> bool:
     """Whether all workers of this home have ended, or do now without anybody's doing."""
-    for pid in worker_processes(home):
-        with suppress(ProcessLookupError):
-            watched = os.pidfd_open(pid)
-            select.select([watched], [], [], LIMIT_S)
-            os.close(watched)
-    return not worker_processes(home)
+    return all(map(has_ended, worker_processes(home))) and not worker_processes(home)

@@ -175,9 +175,9 @@ class ScriptedModel:
         return None
 
 
-HOLD_LIMIT_S: Final = 120.0
+HOLD_LIMIT_S: Final = 480.0
 """Longest time, in seconds from the choice of the rule, that a gate may hold a reply."""
-IDLE_LIMIT_S: Final = 30.0
+IDLE_LIMIT_S: Final = 240.0
 """Longest time, in seconds, that one read or write of a connection may take."""
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from support.model_server import ScriptedModel
 
-LIMIT_S: Final = 60.0
+LIMIT_S: Final = 240.0
 """Bound of every wait here, in seconds."""
 
 
