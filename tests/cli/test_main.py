@@ -26,7 +26,7 @@ from sidecar.platform.paths import user_paths
 from support.table import over_table
 from support.typed import typed
 
-LIMIT_S = 30.0
+LIMIT_S = 60.0
 
 
 def supervisor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

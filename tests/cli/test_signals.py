@@ -9,7 +9,7 @@ import pytest
 
 from sidecar.cli.signals import work_until_signal
 
-LIMIT_S = 30.0
+LIMIT_S = 60.0
 """Bound of every wait here, in seconds."""
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.process
 
-LIMIT_S: Final = 30.0
+LIMIT_S: Final = 60.0
 """Deadline of a run that is to end by itself, in seconds."""
 PASSES: Final = "echo fine"
 FAILS: Final = "echo 'FAILED test_a - it failed'; exit 3"

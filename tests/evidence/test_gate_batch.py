@@ -18,7 +18,7 @@ from sidecar.kernel.gate import Gate, GateRun, Kind, Outcome
 from sidecar.platform.slots import WorkSlots
 from support.memory_stores import TickingClock, at_once
 
-LIMIT_S: Final = 10.0
+LIMIT_S: Final = 60.0
 AT: Final = GateContext(project="/p", tree="t1", environment={})
 
 

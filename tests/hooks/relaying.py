@@ -17,7 +17,7 @@ import sidecar
 
 ROOT: Final = Path(__file__).parents[2]
 RELAY: Final = ROOT / "hooks" / "relay.py"
-LIMIT_S: Final = 30.0
+LIMIT_S: Final = 60.0
 """Bound of every wait here, in seconds."""
 PACKAGE_HOME: Final = Path(sidecar.__file__).parents[1]
 

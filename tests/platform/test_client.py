@@ -26,7 +26,7 @@ from sidecar.platform.rpc import HelloAnswer
 pytestmark = pytest.mark.process
 
 SERVER: Final = Path(__file__).with_name("client_server.py")
-LIMIT_S: Final = 20.0
+LIMIT_S: Final = 60.0
 
 
 class Text(Struct):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.process
 
-LIMIT_S: Final = 10.0
+LIMIT_S: Final = 60.0
 """Bound of every wait here, in seconds."""
 ENVIRONMENT: Final = {"PATH": os.environ["PATH"]}
 

@@ -19,7 +19,7 @@ from support.shell_lines import STUBS, Lines, put_stubs
 pytestmark = pytest.mark.process
 
 BASH = shutil.which("bash") or ""
-SECONDS = 20
+SECONDS = 60
 """No line needs one; what hangs fails the test."""
 
 

@@ -12,7 +12,7 @@ import pytest
 from sidecar.platform.slots import CALLER, HELD, HELD_VARIABLE, Caller, WorkSlots
 from support.memory_stores import TickingClock, at_once
 
-LIMIT_S = 10.0
+LIMIT_S = 60.0
 
 
 async def some_looks() -> None:

@@ -15,7 +15,7 @@ from watchdog.observers.api import BaseObserver
 from sidecar.platform import watching
 from sidecar.platform.watching import FoldersWatch
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 NEVER_S = 3600.0
 """Between two looks: only events wake."""
 SOON_S = 0.01

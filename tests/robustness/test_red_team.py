@@ -187,7 +187,7 @@ async def test_another_process_at_the_socket_is_not_believed(stage: Stage) -> No
         f"os.chdir(os.path.expanduser('{STATE}/run'))\n"
         "os.unlink('sidecar.sock')\n"
         "door = socket.socket(socket.AF_UNIX)\ndoor.bind('sidecar.sock')\ndoor.listen()\nprint(flush=True)\n"
-        "door.settimeout(20)\nlink, _ = door.accept()\nlink.recv(1 << 20)\n"
+        "door.settimeout(60)\nlink, _ = door.accept()\nlink.recv(1 << 20)\n"
         'link.sendall(b\'{"jsonrpc":"2.0","id":1,"result":{}}\\n\')\n'
     )
     await agent.run(f"setsid --fork {sys.executable} fake.py > out; until test -s out; do :; done")

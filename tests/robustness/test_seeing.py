@@ -28,7 +28,7 @@ TO_ANOTHER_USER: Final = """
 import socket, sys, urllib.request, urllib.error
 page, log, door = sys.argv[1:]
 try:
-    urllib.request.urlopen(page, timeout=30)
+    urllib.request.urlopen(page, timeout=60)
 except urllib.error.HTTPError as error:
     print(error.code)
 for look in (lambda: open(log), lambda: socket.socket(socket.AF_UNIX).connect(door)):

@@ -12,7 +12,7 @@ from msgspec import Raw
 from sidecar.kernel.errors import BadInputError
 from sidecar.servers.control import Handler, Methods, Peer, SidecarControl
 
-LIMIT_S: Final = 10.0
+LIMIT_S: Final = 60.0
 """Bound of every wait here, in seconds."""
 SECRET: Final = "the user's words"
 

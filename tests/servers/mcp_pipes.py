@@ -25,7 +25,7 @@ SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
 COMMAND: Final = (str(SUPERVISOR), "mcp")
 PLUGIN: Final = (sys.executable, "-I", "-S", str(plugin_root() / "hooks" / "mcp.py"))
 WAYS: Final = {"the command": COMMAND, "the plugin": PLUGIN}
-LIMIT_S: Final = 30.0
+LIMIT_S: Final = 120.0
 """Bound of every wait here, in seconds."""
 KEY: Final = SessionKey("opencode", "ses_1")
 INITIALIZE: Final = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}

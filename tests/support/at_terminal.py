@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
-LIMIT_S: Final = 60.0
+LIMIT_S: Final = 120.0
 """Bound of every wait here, in seconds."""
 ESCAPES: Final = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 

@@ -28,7 +28,7 @@ PYTEST = Gate(
     counts=True,
     approved=True,
 )
-LIMIT_S = 60.0
+LIMIT_S = 120.0
 
 
 class Project:

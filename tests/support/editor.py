@@ -14,7 +14,7 @@ import msgspec
 
 import sidecar
 
-LIMIT_S = 60.0
+LIMIT_S = 120.0
 """Longest life of a server in a test, in seconds; then it is killed, and who waits reads the end."""
 PULL: dict[str, Any] = {"textDocument": {"diagnostic": {}}}
 """The capabilities of a client that asks for diagnostics."""

@@ -59,7 +59,7 @@ from support.scripted_ports import (
 )
 from support.transcripts import ScriptedTranscripts
 
-LIMIT = 10.0
+LIMIT = 60.0
 """Bound of every wait, in seconds."""
 ENVIRONMENT = {"PATH": "/usr/bin"}
 

@@ -15,7 +15,7 @@ from sidecar.kernel.gate import Gate, GateRun, Kind
 
 HUB = "git@github.com:owner/shop.git"
 LAB = "https://me:glpat-secret@gitlab.example.com/group/shop.git"
-SECONDS = 30.0
+SECONDS = 60.0
 
 READING = {
     "gh": ("pr view", "pr checks", "run list"),

@@ -54,7 +54,7 @@ def post(message, **headers):
     body = json.dumps({"jsonrpc": "2.0", **message}).encode()
     usual["Content-Type"] = "application/json"
     request = urllib.request.Request(os.environ["SUPERVISOR_MCP_URL"], body, {**usual, **headers})
-    return urllib.request.urlopen(request, timeout=60)
+    return urllib.request.urlopen(request, timeout=120)
 
 
 def tool(name, **arguments):
@@ -165,7 +165,7 @@ def hangs(wire: subprocess.Popen[bytes]) -> None:
     """Wait until an agent does."""
     assert wire.stdout is not None
     assert select.select([wire.stdout], [], [], LIMIT_S)[0]
-    assert wire.stdout.read(2) == b"up"
+    assert os.read(wire.stdout.fileno(), 2) == b"up"  # unbuffered: others may be up, too
 
 
 def answer(verdict: dict[str, Any]) -> ReplyRule:

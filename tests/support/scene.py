@@ -52,7 +52,7 @@ class Stage(msgspec.Struct, frozen=True):
             env={**self.scene.environment, **variables},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
         )
 

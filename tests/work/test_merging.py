@@ -12,7 +12,7 @@ from sidecar.kernel.runs import CheckRun, MergeChecks
 from sidecar.platform.worktrees import MergeEnd, Worktrees
 from sidecar.work.merging import Trial, WorkMerging, Workplace
 
-LIMIT_S = 10.0
+LIMIT_S = 60.0
 
 
 class Trees:

@@ -269,7 +269,7 @@ async def test_a_worker_that_hangs_ends_with_all_that_it_started_and_what_it_cos
     wire = os.open(host.project / "wire", os.O_RDONLY | os.O_NONBLOCK)
     host.plays(HANGS)
     up = asyncio.Event()
-    seconds = 1.0 if how == "deadline" else LIMIT_S
+    seconds = 5.0 if how == "deadline" else LIMIT_S
     task = asyncio.create_task(host.run(lambda _said: up.set(), seconds=seconds))
     if how == "cancelled":
         async with asyncio.timeout(LIMIT_S):

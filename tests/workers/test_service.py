@@ -139,7 +139,7 @@ async def test_no_more_run_at_once_than_the_settings_allow() -> None:
     backend = HeldBackend()
     workers = service({"claude": backend})
     runs = [asyncio.create_task(workers.run(task(), Settings(), print)) for _ in range(5)]
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         for _ in range(2):
             await backend.started.acquire()
         for _ in range(20):
@@ -157,7 +157,7 @@ async def test_under_a_limit_the_first_works_alone_and_as_many_others_as_fit_in(
     settings = Settings(workers=WorkerSettings(parallel=4))
     runs = [asyncio.create_task(workers.run(task(), settings, print)) for _ in range(5)]
     at_once = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not all(run.done() for run in runs):
             for _ in range(20):
                 await asyncio.wait(runs, timeout=0)

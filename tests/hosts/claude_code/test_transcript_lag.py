@@ -90,7 +90,7 @@ async def test_a_reader_that_was_cancelled_leaves_the_next_one_a_whole_turn(tran
 
     transcripts = RecordFiles(RECORD, forever)
     reader = asyncio.create_task(transcripts.read(stop(transcript.path, "Done."), 0))
-    await asyncio.wait_for(reached.wait(), timeout=10)
+    await asyncio.wait_for(reached.wait(), timeout=60)
     reader.cancel()
     with pytest.raises(asyncio.CancelledError):
         await reader

@@ -27,7 +27,7 @@ from sidecar.hosts.unrecorded import MarkerDecision, StopFound
 from sidecar.kernel.errors import BadInputError
 from support.memory_stores import ManualClock
 
-LIMIT_S = 10.0
+LIMIT_S = 60.0
 """Bound of every wait here, in seconds."""
 REST = MarkerDecision(decision="rest", reason="achieved", note="Supervisor: goal achieved.")
 

@@ -11,7 +11,7 @@ from sidecar.hosts.opencode import link
 from sidecar.platform.rpc import PeerError
 from support.fake_opencode import FOLDER, MODEL, SESSION, FakeOpenCode
 
-LIMIT_S: Final = 10.0
+LIMIT_S: Final = 60.0
 """Bound of every wait here, in seconds."""
 
 

@@ -32,7 +32,7 @@ ACCEPTED: Final = {
     "after another object": f'The evidence is {{"E1": "passed"}}. {RIGHT}',
 }
 SERVICES: Final = ("anthropic", "openai")
-LIMIT_S: Final = 30.0
+LIMIT_S: Final = 60.0
 """Bound of a wait for a request, in seconds."""
 
 

@@ -18,7 +18,7 @@ from support.judge_worlds import TEXTS
 if TYPE_CHECKING:
     from pathlib import Path
 
-LIMIT_S: Final = 10.0
+LIMIT_S: Final = 60.0
 """Bound of every wait here, in seconds."""
 FIT: Final = wording(Abstain("too little", 0.5))
 PROMPT: Final = "session.prompt"

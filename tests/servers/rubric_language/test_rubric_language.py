@@ -185,7 +185,7 @@ def test_after_shutdown_and_exit_the_process_ends_with_0(editor: Editor) -> None
 def test_an_exit_without_shutdown_ends_the_process_with_1(editor: Editor) -> None:
     editor.initialize()
     editor.tell("exit")
-    assert editor.process.wait(30) == 1
+    assert editor.process.wait(60) == 1
 
 
 def test_when_the_editor_is_gone_the_process_ends(editor: Editor, file: Path) -> None:

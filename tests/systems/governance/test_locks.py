@@ -125,7 +125,7 @@ def test_it_ends_with_the_process_that_holds_it(desk: Desk) -> None:
             desk.acquire()
     finally:
         holder.kill()
-        holder.wait(timeout=30)
+        holder.wait(timeout=60)
         if holder.stdin:
             holder.stdin.close()
     assert desk.acquire().holder == HOLDER
@@ -249,4 +249,4 @@ def test_of_processes_that_race_one_wins_and_when_it_is_killed_the_next_one(tmp_
 
 def end(process: subprocess.Popen[str]) -> None:
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)

@@ -108,7 +108,7 @@ async def test_of_200_clients_at_once_nothing_is_lost_nothing_doubled_and_each_o
             for _ in range(luck.randrange(3)):
                 await asyncio.to_thread(int)  # somebody else's turn
 
-    async with asyncio.timeout(6 * LIMIT):
+    async with asyncio.timeout(4 * LIMIT):
         await asyncio.gather(*map(client, range(CLIENTS)))
     kept = JournalFiles(tmp_path).load(KEY)
     assert kept is not None
