@@ -49,7 +49,7 @@ def test_a_branched_session_takes_a_copy_of_the_goal_along(under: Supervised) ->
     under.script(ReplyRule(reply_with_text("Hello."), AGENT, times=None))
     with under.terminal() as terminal:
         terminal.submit("hello there")
-        terminal.wait_for(r"for \d+s")
+        terminal.wait_for(r"for (\d+m )?\d+s")
         assert under.supervisor("goal", "set", "all tests pass").returncode == 0
         parent = under.report().session
         terminal.submit("/branch")
@@ -69,7 +69,7 @@ def test_in_a_terminal_judging_waits_for_the_end_of_background_work(under: Super
     with under.terminal() as terminal:
         terminal.submit(GOAL)
         terminal.wait_for("Started, I wait for it")
-        terminal.wait_for(r"for \d+s")
+        terminal.wait_for(r"for (\d+m )?\d+s")
         assert under.continuations() == []
         (under.host.project / "release").touch()
         terminal.wait_for("Supervisor: sent back 1/16")
