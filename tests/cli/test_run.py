@@ -204,7 +204,7 @@ async def test_a_sidecar_that_ends_while_an_agent_works_is_started_again_with_th
     lock = runs.home / ".local" / "state" / "supervisor" / "run" / "sidecar.lock"
     stop = f"import os, pathlib; os.kill(int(pathlib.Path({str(lock)!r}).read_text()), 15)"
     patience = """
-until = time.time() + 60
+until = time.time() + 100
 while True:
     try:
         tool("task_list")

@@ -64,6 +64,8 @@ def test_it_stands_behind_the_line_that_was_there_which_gets_the_hosts_words_too
 
 def test_while_a_stop_is_judged_it_says_what_is_done_instead(monkeypatch: pytest.MonkeyPatch) -> None:
     SessionFiles(user_paths().state).save(session(goal=goal()))
-    does = Activity(state="judging", since=time.time() - 8.5, detail="running `make`")
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+    does = Activity(state="judging", since=now - 8.5, detail="running `make`")
     monkeypatch.setattr(SidecarClient, "call", lambda *_, **__: SessionReport(activity=does))
     assert CliRunner().invoke(status_line, input=ASKED).output == "supervisor: running `make`, 8 s\n"
