@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -13,6 +12,7 @@ from msgspec.structs import replace
 
 from real_hosts.opencode_supervised import SUPERVISOR, says
 from real_hosts.waiting import until
+from real_hosts.worker_processes import command_lines
 from sidecar.hosts.acp.agent import AcpAgent
 from sidecar.hosts.acp.link import PermissionLevel
 from sidecar.hosts.limits import PatientAgent
@@ -78,19 +78,6 @@ def acp(host: OpenCode) -> AcpAgent:
     return AcpAgent([str(host.binary), "acp"], PermissionLevel.EDITS, ["status"])
 
 
-def processes_of(host: OpenCode) -> list[str]:
-    """The command lines of all processes of that home."""
-    home = f"HOME={host.home}\0".encode()
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if home in (process / "environ").read_bytes():
-                found.append((process / "cmdline").read_bytes().decode("utf-8", "replace"))
-        except OSError:
-            continue
-    return [line for line in found if "opencode" in line]
-
-
 @pytest.mark.proves("runs and the journal")
 async def test_it_edits_a_file_and_reads_where_the_session_stands(
     host: OpenCode, access: McpAccess, model: ScriptedModel
@@ -117,7 +104,7 @@ async def test_it_edits_a_file_and_reads_where_the_session_stands(
     notes = "".join(heard)
     assert "allowed (edits): supervisor_status" in notes
     assert f"allowed (edits): {path}" in notes
-    until(lambda: not processes_of(host), "a process is left")
+    until(lambda: not any("opencode" in line for line in command_lines(host.home)), "one is left")
 
 
 async def test_a_command_that_it_may_not_run_ends_its_turn(host: OpenCode, model: ScriptedModel) -> None:

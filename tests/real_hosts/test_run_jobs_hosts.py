@@ -21,6 +21,7 @@ from real_hosts.host import Host
 from real_hosts.opencode_host import OpenCode
 from real_hosts.supervised import SUPERVISOR, WAITS_FOR_TOOLS
 from real_hosts.waiting import until
+from real_hosts.worker_processes import command_lines
 from support.git_projects import git
 from support.model_script import ReplyRule, RequestMatch, reply_with_calls, reply_with_text
 from support.model_server import ScriptedModel
@@ -102,18 +103,6 @@ def started(
     )
 
 
-def living_agents(home: Path) -> list[str]:
-    """The command lines of processes with that home, but for the sidecar's."""
-    named, found = f"HOME={home}\0".encode(), list[str]()
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if named in (process / "environ").read_bytes():
-                found.append((process / "cmdline").read_bytes().decode("utf-8", "replace"))
-        except OSError:
-            continue
-    return [line for line in found if line and "serve" not in line]
-
-
 AGENTS: Final = {
     "claude": ("claude", "-p", "--permission-mode", "bypassPermissions"),
     "opencode": ("opencode", "run"),
@@ -165,7 +154,7 @@ def killed(name: str, host: Host | OpenCode, model: ScriptedModel, *, jobs: int,
         assert len(conflicts) == 1, told
     done = completions(host.home / ".local" / "state" / "supervisor")
     assert sorted(done) == sorted(f"T{number}" for number in PARTS)
-    until(lambda: not living_agents(host.home), "an agent is left")
+    until(lambda: all("serve" in line for line in command_lines(host.home)), "an agent is left")
     if jobs:
         assert len(git(host.project, "worktree", "list").splitlines()) == 1
         assert git(host.project, "branch", "--list", "supervisor/*") == ""

@@ -17,9 +17,21 @@ HANGUP_S: Final = 30.0
 
 def worker_processes(home: Path) -> list[int]:
     """The processes of workers of this home, oldest first."""
-    wanted = {f"HOME={home}".encode(), b"SUPERVISOR_WORKER=1"}
+    return _with_variables(f"HOME={home}".encode(), b"SUPERVISOR_WORKER=1")
+
+
+def command_lines(home: Path) -> list[str]:
+    """The command lines of all processes of this home."""
+    found = []
+    for pid in _with_variables(f"HOME={home}".encode()):
+        with suppress(OSError):
+            found.append(Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace"))
+    return [*filter(None, found)]
+
+
+def _with_variables(*wanted: bytes) -> list[int]:
     pids = sorted(map(int, filter(str.isdecimal, os.listdir("/proc"))))  # noqa: PTH208 - names only
-    return [pid for pid in pids if wanted <= variables(pid)]
+    return [pid for pid in pids if variables(pid).issuperset(wanted)]
 
 
 def variables(pid: int) -> set[bytes]:
