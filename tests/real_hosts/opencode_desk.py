@@ -62,8 +62,13 @@ def running(event: Any) -> bool:
     return bool(part.get("type") == "tool" and part.get("state", {}).get("status") == "running")
 
 
-def judging(under: Supervised) -> None:
-    """Wait until the held check runs."""
+HELD = 'the file is there --check "touch started; until [ -e release ]; do sleep 0.1; done; false"'
+"""A goal whose check runs until the test lets it go, and then fails."""
+
+
+def judging(under: Supervised, desk: Desk, session: str) -> None:
+    """Set the held goal, again where the sidecar was silent for too long, and wait until its check runs."""
+    until(lambda: desk.command(session, "supervisor:goal", HELD).is_success, "the goal is refused")
     until((under.host.project / "started").exists, "the check does not run")
 
 

@@ -33,8 +33,6 @@ pytestmark = [pytest.mark.xdist_group("opencode-serve"), pytest.mark.proves("Ope
 
 GOAL = "all tests pass"
 CLAIM = "I looked at everything, all tests pass. Done."
-HELD = 'the file is there --check "touch started; until [ -e release ]; do sleep 0.1; done; false"'
-"""A goal whose check runs until the test lets it go, and then fails."""
 
 
 def test_a_premature_done_is_sent_back_and_the_repaired_one_is_achieved(shop: Supervised, desk: Desk) -> None:
@@ -108,8 +106,7 @@ def test_a_prompt_typed_while_judging_wins(shop: Supervised, desk: Desk) -> None
         says("Done.", here), says("You wanted something else: here it is.", here), says("Done.", here)
     )
     session = desk.session()
-    desk.command(session, "supervisor:goal", HELD)
-    judging(shop)
+    judging(shop, desk, session)
     assert "something else" in desk.prompt(session, "actually do something else instead").text
     (here / "release").touch()
     noted(desk, session, "sent back 1/16")
@@ -122,8 +119,7 @@ def test_an_undo_while_judging_is_not_overruled(shop: Supervised, desk: Desk) ->
     here = shop.host.project
     shop.script(says("Done.", here))
     session = desk.session()
-    desk.command(session, "supervisor:goal", HELD)
-    judging(shop)
+    judging(shop, desk, session)
     (asked, *_) = desk.messages(session)
     desk.send("POST", f"/session/{session}/revert", {"messageID": asked.info.id}).raise_for_status()
     (here / "release").touch()
@@ -139,8 +135,7 @@ def test_an_abort_while_judging_ends_it_and_a_command_of_the_users_own_does_not(
 ) -> None:
     shop.script(says("Done.", shop.host.project))
     session = desk.session()
-    desk.command(session, "supervisor:goal", HELD)
-    judging(shop)
+    judging(shop, desk, session)
     desk.shell(session, "echo hi")
     assert shop.stops() == []
     desk.abort(session)
@@ -154,8 +149,7 @@ def test_a_helper_cannot_command(shop: Supervised, desk: Desk) -> None:
     here = shop.host.project
     shop.script(says("Done.", here), says("I am only a helper.", here))
     parent = desk.session()
-    desk.command(parent, "supervisor:goal", HELD)
-    judging(shop)
+    judging(shop, desk, parent)
     child = desk.session(parentID=parent)
     assert desk.prompt(child, "/supervisor:goal clear").text == "I am only a helper."
     assert desk.command(child, "supervisor:goal", "clear").status_code == 500
@@ -168,8 +162,7 @@ def test_a_session_deleted_while_judging_is_forgotten_and_the_host_lives_on(
 ) -> None:
     shop.script(says("Done.", shop.host.project), says("Hello.", shop.host.project))
     session = desk.session()
-    desk.command(session, "supervisor:goal", HELD)
-    judging(shop)
+    judging(shop, desk, session)
     desk.delete(session)
     (shop.host.project / "release").touch()
     assert desk.prompt(desk.session(), "Hello?").text == "Hello."
