@@ -154,8 +154,7 @@ class _AcpRun:
         text = self._task.prompt.encode("utf-8", "replace").decode()  # JSON carries no lone surrogates
         prompt = {"sessionId": self.session, "prompt": [{"type": "text", "text": text}]}
         done = await self._link.ask("session/prompt", prompt, link.PromptResponse)
-        with suppress(msgspec.DecodeError):
-            self.usage = msgspec.json.decode(done.usage, type=link.PromptUsage).usage
+        self.usage = done.spent
         reason = done.stop_reason
         why = f"it stopped for a reason that is not known here: {link.quote_one_line(reason)}"
         return STOP_REASONS.get(reason, why)

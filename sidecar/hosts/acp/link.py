@@ -87,13 +87,6 @@ class NewSessionResponse(Struct, frozen=True, rename="camel"):
     session_id: str
 
 
-class PromptResponse(Struct, frozen=True, rename="camel"):
-    """The turn has ended."""
-
-    stop_reason: str
-    usage: Raw = Raw(b"null")
-
-
 class PromptUsage(Struct, frozen=True, rename="camel"):
     """The tokens of a session so far. The protocol calls it unstable."""
 
@@ -111,6 +104,45 @@ class PromptUsage(Struct, frozen=True, rename="camel"):
         kinds = (new, (self.cached_read_tokens,), output)
         told = TokenUsage(*(sum(token_count_or_zero(part or 0) for part in kind) for kind in kinds))
         return told if told.tokens else TokenUsage(input=token_count_or_zero(self.total_tokens))
+
+
+class GeminiTokens(Struct, frozen=True):
+    """The tokens of a turn, where Gemini tells them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class GeminiQuota(Struct, frozen=True):
+    """What Gemini adds to a response."""
+
+    token_count: GeminiTokens = GeminiTokens()
+
+
+class ResponseMeta(Struct, frozen=True):
+    """What agents add to a response."""
+
+    quota: GeminiQuota = GeminiQuota()
+
+
+class PromptResponse(Struct, frozen=True, rename={"stop_reason": "stopReason", "meta": "_meta"}):
+    """The turn has ended."""
+
+    stop_reason: str
+    usage: Raw = Raw(b"null")
+    meta: Raw = Raw(b"null")
+
+    @property
+    def spent(self) -> TokenUsage:
+        """The tokens as the agent tells them; nothing where it tells none."""
+        with suppress(*DECODE_ERRORS):
+            return msgspec.json.decode(self.usage, type=PromptUsage).usage
+        with suppress(*DECODE_ERRORS):
+            count = msgspec.json.decode(self.meta, type=ResponseMeta).quota.token_count
+            return TokenUsage(
+                input=token_count_or_zero(count.input_tokens), output=token_count_or_zero(count.output_tokens)
+            )
+        return TokenUsage()
 
 
 # --- session/update ---

@@ -270,9 +270,9 @@ class AcpProxy:
         session, turn.works = turn.session, False
         session.record.answered()
         done = try_decode(head.result, link.PromptResponse) if head.result else None
-        usage = (try_decode(done.usage, link.PromptUsage) if done else None) or link.PromptUsage()
-        session.record.spend(max(0, usage.usage.tokens - session.total))
-        session.total = usage.usage.tokens * self._tells_totals
+        tokens = done.spent.tokens if done else 0
+        session.record.spend(max(0, tokens - session.total))
+        session.total = tokens * self._tells_totals
         result, reason = self._summed(turn, head.result) if done else b"", done.stop_reason if done else ""
         turn.over = not (reason == "end_turn" and session.turn is turn)  # else the agent has a newer prompt
         turn.end = result

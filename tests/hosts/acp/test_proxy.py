@@ -110,6 +110,17 @@ async def test_an_agent_that_tells_totals_is_not_summed() -> None:
         assert [tokens for _, tokens in stop.record.spent] == [3, 5]
 
 
+async def test_tokens_are_counted_where_gemini_tells_them() -> None:
+    async with Proxied() as room:
+        await room.open()
+        await room.editor(prompt(7, "Repair it."))
+        counted = {"quota": {"token_count": {"input_tokens": 40, "output_tokens": 2}}}
+        await room.agent(ended(7, _meta=counted))
+        stop = room.sidecar.told[-1]
+        assert isinstance(stop, TurnEnded)
+        assert [tokens for _, tokens in stop.record.spent] == [42]
+
+
 FAULT: Message = {"jsonrpc": "2.0", "id": 7, "error": {"code": -32603, "message": "overloaded", "data": 1}}
 
 
