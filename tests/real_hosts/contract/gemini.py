@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from real_hosts.contract.adapter import RealHost, with_program
 from real_hosts.host import Ran
 from real_hosts.install import GEMINI, GEMINI_OLDER, GEMINI_PINNED
-from real_hosts.terminal import Terminal
+from real_hosts.terminal import SESSION, Terminal
 from support.model_wire import ReplyToolCall
 
 if TYPE_CHECKING:
@@ -42,6 +43,12 @@ class Screen(Terminal, frozen=True):
         typed = rf"(?m)^ \* +{re.escape(text[:80])}"
         self.wait_for(typed)
         self.agree(typed)
+
+    def kill(self) -> None:
+        """End the host with all that it started: it outlives its terminal."""
+        leader = self._tmux("display-message", "-p", "-t", SESSION, "#{pane_pid}")
+        with suppress(ProcessLookupError):
+            os.killpg(int(leader), signal.SIGKILL)
 
 
 class Gemini(RealHost):
@@ -95,9 +102,12 @@ class Gemini(RealHost):
     def terminal(self) -> Iterator[Terminal]:
         command = [str(self.binary), *FREE]
         with Screen.running(command, self.home.parent, self.project, self.env) as terminal:
-            terminal.wait_for(INPUT, timeout=90)
-            yield terminal
-            terminal.wait_until_gone(self.busy, timeout=60)
+            try:
+                terminal.wait_for(INPUT, timeout=90)
+                yield terminal
+                terminal.wait_until_gone(self.busy, timeout=60)
+            finally:
+                terminal.kill()
 
     def write(self, path: Path, content: str) -> list[ReplyToolCall]:
         return [ReplyToolCall("write_file", {"file_path": str(path), "content": content})]
