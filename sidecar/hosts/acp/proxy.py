@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import itertools
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
@@ -157,7 +158,8 @@ class AcpProxy:
         self._asked: dict[bytes, tuple[str, _Fields]] = {}
         self._turns: dict[bytes, _Turn] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._ids = (f"supervisor-{number}" for number in itertools.count(1))
+        own = secrets.token_hex(4)  # the sidecar remembers prompts by their ids, also those of other proxies
+        self._ids = (f"supervisor-{own}-{number}" for number in itertools.count(1))
         self._tells_totals = False
 
     async def run(self) -> None:

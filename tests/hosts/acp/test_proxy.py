@@ -225,6 +225,17 @@ async def test_a_command_is_answered_without_the_agent_also_while_it_works() -> 
         assert room.to_editor() == [ended(7)]
 
 
+async def test_a_command_in_another_proxy_is_another_command() -> None:
+    ids = set()
+    for _ in range(2):
+        async with Proxied() as room:
+            await room.editor(prompt(7, "/supervisor:goal"))
+            (sent,) = room.sidecar.told
+            assert isinstance(sent, CommandSent)
+            ids.add(sent.id)
+    assert len(ids) == 2
+
+
 async def test_a_goal_sets_the_agent_to_work_with_our_words() -> None:
     async with Proxied() as room:
         await room.open()
@@ -414,7 +425,7 @@ JSON: Final = st.recursive(
     max_leaves=6,
 )
 """Whatever may stand in a field."""
-IDS: Final = st.sampled_from([7, "open", "supervisor-2", "supervisor-3"])
+IDS: Final = st.sampled_from([7, "open", "supervisor-1"])
 ASKED: Final = ("session/prompt", "session/cancel", "session/new", "session/set_mode", "initialize", "x")
 
 
