@@ -22,22 +22,9 @@ import msgspec
 from msgspec import Raw, Struct
 
 from sidecar import __version__
+from sidecar.hosts import installing
 from sidecar.hosts.codex.codec import HOST, TITLE, user_folder
-from sidecar.hosts.installing import (
-    RUBRIC_EDITOR,
-    STATUS_LINE,
-    UPGRADE,
-    DoctorFinding,
-    HostFindings,
-    HostInstaller,
-    InstallOrder,
-    Steps,
-    error_finding,
-    ok_finding,
-    problem_finding,
-    version_finding,
-    warning_finding,
-)
+from sidecar.hosts.installing import HostFindings, HostInstaller, InstallOrder, Steps
 from sidecar.hosts.shared import try_decode
 from sidecar.kernel.text import one_printable_line
 from sidecar.platform.dialogue import LineTooLongError, NotLaunchedError, ProcessDialogue, open_dialogue
@@ -159,40 +146,28 @@ class CodexServer:
         """`codex` is the program to start, in the folder `project`."""
         self._codex, self._environment, self._project = codex, environment, project
 
-    async def hooks(self) -> tuple[ListedHook, ...]:
-        """Return the hooks of our plugin."""
-        return await self._conversation()
-
-    def trust(self) -> tuple[ListedHook, ...]:
-        """Trust these hooks as they are, and return them as they are listed after that."""
-        return asyncio.run(self._conversation(trust=True))
-
     def forget(self) -> None:
         """Take what is trusted of our hooks out of the user's config.toml."""
         known = table_at(read_user_settings(self._environment), "hooks", "state")
         ours = {key: table_at(known, key) for key in known if key.startswith(f"{PLUGIN_ID}:")}
         keys = ["hooks.state"] if len(ours) == len(known) else [f'hooks.state."{key}"' for key in ours]
         if ours:
-            asyncio.run(self._conversation(dict.fromkeys(keys)))
+            asyncio.run(self.hooks(dict.fromkeys(keys)))
         kept = {state.get("trusted_content_hash") for state in ours.values()}
         for note in (user_folder(self._environment) / ".hook-trust").glob("*"):
             if note.read_text("utf-8") in kept:
                 note.unlink()
 
-    async def _conversation(
+    async def hooks(
         self, edits: Mapping[str, object] | None = None, *, trust: bool = False
     ) -> tuple[ListedHook, ...]:
         """Make these edits of settings, by their paths, and return our hooks, trusted where asked."""
         if not self._codex.path:
             raise HostError("Codex is not on PATH", "add its folder to PATH")
-        command = (self._codex.path, "app-server")
+        command, at = (self._codex.path, "app-server"), self._project
+        talk = open_dialogue(command, cwd=at, environment=self._environment, longest=LINE_LIMIT)
         try:
-            async with (
-                asyncio.timeout(SERVER_S),
-                open_dialogue(
-                    command, cwd=self._project, environment=self._environment, longest=LINE_LIMIT
-                ) as server,
-            ):
+            async with asyncio.timeout(SERVER_S), talk as server:
                 about = {"clientInfo": {"name": "supervisor", "version": __version__}}
                 await _ask(server, "initialize", about, Raw)
                 await server.say(b'{"method":"initialized"}')
@@ -254,8 +229,8 @@ class CodexInstaller(HostInstaller):
     get = "npm install -g @openai/codex"
     typed = "$supervisor:goal all tests pass"
     refused: ClassVar[Mapping[str, str]] = {
-        RUBRIC_EDITOR: "it starts no language servers",
-        STATUS_LINE: "a plugin cannot show one there",
+        installing.RUBRIC_EDITOR: "it starts no language servers",
+        installing.STATUS_LINE: "a plugin cannot show one there",
     }
 
     @property
@@ -279,7 +254,7 @@ class CodexInstaller(HostInstaller):
         if not consents and not order.agree(TRUST):
             steps.say(f"note: Codex runs none of its hooks until you trust them: {BY_HAND}")
             return
-        hooks = self._server.trust()
+        hooks = asyncio.run(self._server.hooks(trust=True))
         if not hooks or not all(hook.runs for hook in hooks):
             raise HostError("Codex lists hooks of ours that it does not run", BY_HAND)
         steps.say(f"trusted by you, as Codex lists them: {', '.join(hook.event_name for hook in hooks)}")
@@ -308,33 +283,38 @@ class CodexInstaller(HostInstaller):
     async def examine(self, *, needed: bool) -> HostFindings:
         """Check version, plugin and trust."""
         if not self.program.path:
-            return HostFindings((warning_finding("Codex is not on PATH", self.get),))
+            return HostFindings((installing.warning_finding("Codex is not on PATH", self.get),))
         said = await self.program.result("--version", seconds=20)
         number = said.output.removeprefix(b"codex-cli ")
-        lines = [version_finding(self.title, number, TESTED_CODEX, "codex update")]
+        lines = [installing.version_finding(self.title, number, TESTED_CODEX, "codex update")]
         if not self.present():
             missing = "the plugin is not installed in Codex"
-            lines.append(problem_finding(missing, self.install_command, needed=needed))
+            lines.append(installing.problem_finding(missing, self.install_command, needed=needed))
             return HostFindings(tuple(lines))
         root = cached_plugin(self.environment) / "supervisor" / __version__
         try:
             hooks = await self._server.hooks()
             altered = altered_plugin({**self.environment, "PLUGIN_ROOT": str(root)})
         except HostError as trouble:
-            lines.append(error_finding(str(trouble), next(iter(trouble.moves), self.install_command)))
+            lines.append(
+                installing.error_finding(str(trouble), next(iter(trouble.moves), self.install_command))
+            )
         else:
             lines += self._findings(root, hooks, altered)
-        return HostFindings(tuple(lines), None, self._tools(root), self.title)
+        tools = ("python3", "-I", "-S", str(root / "hooks" / "mcp.py")) if root.is_dir() else ()
+        return HostFindings(tuple(lines), None, tools, self.title)
 
-    def _findings(self, root: Path, hooks: tuple[ListedHook, ...], altered: str) -> Iterator[DoctorFinding]:
+    def _findings(
+        self, root: Path, hooks: tuple[ListedHook, ...], altered: str
+    ) -> Iterator[installing.DoctorFinding]:
         if not root.is_dir():
-            yield warning_finding(
-                f"the plugin in Codex is of another version, this is {__version__}", UPGRADE
+            yield installing.warning_finding(
+                f"the plugin in Codex is of another version, this is {__version__}", installing.UPGRADE
             )
         elif altered:
-            yield warning_finding(altered.partition(". Type")[0], self.install_command)
+            yield installing.warning_finding(altered.partition(". Type")[0], self.install_command)
         else:
-            yield ok_finding(f"plugin {PLUGIN_ID} {__version__}")
+            yield installing.ok_finding(f"plugin {PLUGIN_ID} {__version__}")
         idle = [
             f"{hook.event_name} is {hook.trust_status if hook.enabled else 'off'}"
             for hook in hooks
@@ -342,17 +322,12 @@ class CodexInstaller(HostInstaller):
         ]
         if idle or not hooks:
             why = ", ".join(idle) or "it lists none"
-            yield error_finding(
+            yield installing.error_finding(
                 f"Codex runs no hook of ours, and says nothing: {why}",
                 f"{self.install_command}; or {BY_HAND}",
             )
         else:
-            yield ok_finding(f"Codex runs our {len(hooks)} hooks: you trust them")
-
-    @staticmethod
-    def _tools(root: Path) -> tuple[str, ...]:
-        """Return the command by which the host starts our tools."""
-        return ("python3", "-I", "-S", str(root / "hooks" / "mcp.py")) if root.is_dir() else ()
+            yield installing.ok_finding(f"Codex runs our {len(hooks)} hooks: you trust them")
 
     def _run(self, words: tuple[str, ...], steps: Steps) -> None:
         told = shlex.join((self.command, *words))

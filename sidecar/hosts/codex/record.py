@@ -25,21 +25,13 @@ from typing import Final
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
+from sidecar.hosts import shared
 from sidecar.hosts.codex.codec import HOST, user_folder
 from sidecar.hosts.ports import RecordedSession
 from sidecar.hosts.record_files import RecordFormat
 from sidecar.hosts.shared import (
-    ARRIVED_LIMIT,
-    CALLS_LIMIT,
-    COMMAND_LIMIT,
     CONTINUATION,
     PATH_LIMIT,
-    PROMPTS_LIMIT,
-    TODO_LIMIT,
-    build_todo,
-    checked_session_id,
-    clip_message,
-    clip_prompt,
     name_actions,
     result_output,
     tool_action,
@@ -48,13 +40,12 @@ from sidecar.hosts.shared import (
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.text import strip_control_codes, truncate_middle
-from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
+from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
 from sidecar.platform.ports import remember_newest
 from sidecar.platform.shell import line as shell
 
 REQUESTS_LIMIT: Final = 5000
 """Requests to the model whose tokens are remembered one by one: the newest."""
-PROCESSES_LIMIT: Final = 100
 OWN_GOAL: Final = "its own /goal"
 """What the host's goal is called where the record does not tell its text."""
 PROGRAM: Final = "exec"
@@ -75,7 +66,7 @@ ENDINGS: Final = {
     "declined": CallOutcome.INTERRUPTED,
 }
 EXIT_CODE: Final = re.compile(r"^(?:Process exited with|Exit) code:? (-?\d{1,5})$", re.MULTILINE)
-RUNNING: Final = re.compile(r"^Process running with session ID (\d{1,9})$", re.MULTILINE)
+RUNNING: Final = "Process running with session ID "
 RESULT_HEAD: Final = "Output:\n"
 """What the host says of a result stands before this line, and what the command printed after it."""
 SHELL_WORDS: Final = 3
@@ -130,20 +121,11 @@ class Payload(Struct, frozen=True):
     last_agent_message: str | None = None
 
 
-class PlanStep(Struct, frozen=True):
-    """An entry of the agent's plan."""
-
-    step: str
-    status: str = "pending"
-
-
 class CallArguments(Struct, frozen=True):
     """The arguments of a call, as far as they are used; a command is a line or its words."""
 
     cmd: str | tuple[str, ...] = ""
     command: str | tuple[str, ...] = ""
-    session_id: int = 0
-    plan: tuple[PlanStep, ...] = ()
 
 
 class Item(Struct, frozen=True):
@@ -161,12 +143,6 @@ class Item(Struct, frozen=True):
     server: str = ""
     tool: str = ""
     fragments: tuple[TextPart, ...] = ()
-
-
-class FileChange(Struct, frozen=True):
-    """How one file was changed."""
-
-    move_path: str | None = None
 
 
 class Usage(Struct, frozen=True):
@@ -249,10 +225,8 @@ class RolloutState:
         self._task, self._goes_on, self._prompted = "", False, False
         self._read_only = False
         self._spent_in_all = 0
-        self._arrived: deque[tuple[int, str]] = deque(maxlen=ARRIVED_LIMIT)
+        self._arrived: deque[tuple[int, str]] = deque(maxlen=shared.ARRIVED_LIMIT)
         self._spent: deque[tuple[int, int]] = deque(maxlen=REQUESTS_LIMIT)
-        self._processes: OrderedDict[int, str] = OrderedDict()
-        self._polls: OrderedDict[str, str] = OrderedDict()
         self._open(0)
 
     def _open(self, at: int) -> None:
@@ -260,7 +234,6 @@ class RolloutState:
         self._prompt_id = self._task
         self._prompts: list[str] = []
         self._calls: OrderedDict[str, NotedCall] = OrderedDict()
-        self._plan: tuple[Todo, ...] = ()
         self._interrupted = False
 
     @property
@@ -275,9 +248,8 @@ class RolloutState:
             return
         if line.type == "turn_context":
             modes = try_decode(line.payload, TurnContext) or TurnContext()
-            self._read_only = modes.collaboration_mode.mode == "plan" or (
-                modes.sandbox_policy.type == "read-only"
-            )
+            plans, sandbox = modes.collaboration_mode.mode == "plan", modes.sandbox_policy.type
+            self._read_only = plans or sandbox == "read-only"
         elif line.type in ("event_msg", "response_item"):
             found = try_decode(line.payload, Payload)
             if found is not None and line.type == "event_msg":
@@ -294,11 +266,10 @@ class RolloutState:
             prompts=tuple(self._prompts),
             prompt_id=self._prompt_id,
             calls=self.calls,
-            last_message=clip_message(self.last_text),
+            last_message=shared.clip_message(self.last_text),
             last_message_id=self.last_id,
             arrived=tuple(name for at, name in self._arrived if at >= begin),
             calls_since_arrival=sum(1 for noted in self._calls.values() if noted.at > since),
-            todos=self._plan,
             interrupted=self._interrupted,
             native_goal=OWN_GOAL if self._goes_on and not self._prompted else "",
             read_only=self._read_only,
@@ -333,17 +304,15 @@ class RolloutState:
         if not self._prompted:
             self._open(at)
             self._prompted = True
-        self._prompts.append(clip_prompt(text))
-        if len(self._prompts) > PROMPTS_LIMIT:
+        self._prompts.append(shared.clip_prompt(text))
+        if len(self._prompts) > shared.PROMPTS_LIMIT:
             del self._prompts[1]
 
     def _count(self, at: int, count: TokenCount | None) -> None:
         if count is None:
             return
-        total = count.total_token_usage.total
-        grown = (
-            total - self._spent_in_all if 0 < self._spent_in_all <= total else count.last_token_usage.total
-        )
+        total, before = count.total_token_usage.total, self._spent_in_all
+        grown = total - before if 0 < before <= total else count.last_token_usage.total
         self._spent_in_all = total
         if grown > 0:
             self._spent.append((at, grown))
@@ -371,25 +340,17 @@ class RolloutState:
                 pass
 
     def _changed(self, at: int, name: str, changes: Raw, status: str) -> None:
-        found = try_decode(changes, dict[str, FileChange]) or {}
-        paths = [path for old, change in found.items() for path in (old, change.move_path) if path]
-        self._note(
-            at,
-            ToolCall(
-                id=name,
-                tool="apply_patch",
-                doing=ToolAction.EDIT,
-                outcome=ENDINGS.get(status, CallOutcome.FAILED),
-                paths=tuple(path[:PATH_LIMIT] for path in paths),
-            ),
-        )
+        paths = tuple(path[:PATH_LIMIT] for path in try_decode(changes, dict[str, Raw]) or ())
+        outcome = ENDINGS.get(status, CallOutcome.FAILED)
+        edit = ToolCall(id=name, tool="apply_patch", doing=ToolAction.EDIT, outcome=outcome, paths=paths)
+        self._note(at, edit)
 
     def _note(self, at: int, call: ToolCall) -> None:
         """Remember a call, in its place if it is known."""
         if call.id in self._calls:
             self._calls[call.id] = replace(self._calls[call.id], call=call)
         elif call.id:
-            remember_newest(self._calls, call.id, NotedCall(call, at), CALLS_LIMIT)
+            remember_newest(self._calls, call.id, NotedCall(call, at), shared.CALLS_LIMIT)
 
     # --- messages to and from the model
 
@@ -405,7 +366,7 @@ class RolloutState:
             case "function_call" | "custom_tool_call":
                 self._called(at, found, recorded=line.ordinal is not None)
             case "function_call_output" | "custom_tool_call_output":
-                self._returned(found.call_id, _texts(found.output))
+                self._returned(at, found.call_id, _texts(found.output))
             case _:
                 pass
 
@@ -415,39 +376,31 @@ class RolloutState:
 
     def _called(self, at: int, found: Payload, *, recorded: bool) -> None:
         """Take in a call that has no result yet. `recorded`: what a program does is recorded as items."""
-        given, space = _arguments(found.arguments), found.namespace or ""
+        space = found.namespace or ""
         tool = f"{space}__{found.name}" if space.startswith("mcp__") else found.name
         doing = tool_action(tool, DOING)
         if tool == PROGRAM:
             doing = ToolAction.READ if recorded else ToolAction.RUN
         call = ToolCall(id=found.call_id, tool=tool[:PATH_LIMIT], doing=doing, outcome=CallOutcome.PENDING)
         if doing is ToolAction.RUN and tool != PROGRAM:
+            given = try_decode(_texts(found.arguments).encode("utf-8", "replace"), CallArguments)
+            given = given or CallArguments()
             call = _run_call(found.call_id, tool, given.cmd or given.command)
         self._note(at, call)
-        if found.name == "write_stdin" and given.session_id in self._processes:
-            remember_newest(self._polls, found.call_id, self._processes[given.session_id], PROCESSES_LIMIT)
-        if doing is ToolAction.TODO and not recorded:  # newer versions refuse it
-            self._plan = tuple(build_todo(one.step, one.status) for one in given.plan[:TODO_LIMIT])
 
-    def _returned(self, name: str, said: str) -> None:
-        """Take in a result, unless an item told more of the call before."""
+    def _returned(self, at: int, name: str, said: str) -> None:
+        """Take in a result, unless an item told of the call before. A process may go on behind its call."""
+        call = self._calls[name].call if name in self._calls else None
+        if call is None or call.outcome is not CallOutcome.PENDING:
+            return
         head = said.partition(RESULT_HEAD)[0]
-        code, running = EXIT_CODE.search(head), RUNNING.search(head)
+        code = EXIT_CODE.search(head)
         exit_code = int(code[1]) if code else None
-        for one in filter(self._calls.get, (name, self._polls.get(name, ""))):
-            noted = self._calls[one]
-            call, output = noted.call, result_output(said)
-            if running is not None and one == name and call.doing is ToolAction.RUN:
-                remember_newest(self._processes, int(running[1]), one, PROCESSES_LIMIT)
-            if call.outcome is not CallOutcome.PENDING and not (one != name and exit_code is not None):
-                continue
-            if call.doing is ToolAction.RUN and call.tool != PROGRAM:
-                well = running is not None or exit_code == 0
-                call = replace(call, exit_code=exit_code)
-            else:
-                well = call.doing is not ToolAction.EDIT or exit_code == 0
-            outcome = CallOutcome.OK if well else CallOutcome.FAILED
-            self._calls[one] = replace(noted, call=replace(call, outcome=outcome, output=output))
+        judged = call.doing in (ToolAction.RUN, ToolAction.EDIT) and call.tool != PROGRAM
+        failed = judged and exit_code != 0 and RUNNING not in head
+        outcome = CallOutcome.FAILED if failed else CallOutcome.OK
+        told = exit_code if call.doing is ToolAction.RUN and judged else None
+        self._note(at, replace(call, outcome=outcome, exit_code=told, output=result_output(said)))
 
 
 def _run_call(name: str, tool: str, command: str | tuple[str, ...]) -> ToolCall:
@@ -460,15 +413,9 @@ def _run_call(name: str, tool: str, command: str | tuple[str, ...]) -> ToolCall:
         tool=tool,
         doing=ToolAction.RUN,
         outcome=CallOutcome.PENDING,
-        command=truncate_middle(line, COMMAND_LIMIT),
+        command=truncate_middle(line, shared.COMMAND_LIMIT),
         runs=shell.parse_simple_commands(line),
     )
-
-
-def _arguments(raw: Raw) -> CallArguments:
-    """Return the arguments, which the model wrote as JSON in a text."""
-    text = try_decode(raw, str) or ""
-    return try_decode(text.encode("utf-8", "replace"), CallArguments) or CallArguments()
 
 
 ROLLOUT: Final = RecordFormat(state=RolloutState, opens_turn=opens_task)
@@ -502,7 +449,7 @@ def read_recorded(path: Path) -> RecordedSession:
     if line is None or meta is None or meta.thread_source != "user":
         raise BadInputError(f"{path}: no rollout of a session of Codex")
     return RecordedSession(
-        key=SessionKey(HOST, checked_session_id(meta.id)),
+        key=SessionKey(HOST, shared.checked_session_id(meta.id)),
         project=meta.cwd,
         began=line.timestamp.timestamp() if line.timestamp else 0.0,
         changed=path.stat().st_mtime,

@@ -14,7 +14,7 @@ from sidecar.hosts.record_files import RecordFiles
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, Turn
+from sidecar.kernel.turn import CallOutcome, ToolAction, Turn
 
 FIXTURES: Final = Path(__file__).parent / "fixtures"
 VERSIONS: Final = ("0.144.0", "0.171.0")
@@ -116,27 +116,10 @@ async def test_a_turn_of_the_hosts_own_goal_is_told_from_a_persons(version: str)
     assert state.turn(-1, 0).interrupted
 
 
-async def test_the_plan_of_the_agent_is_its_to_do_list() -> None:
-    turn = await read("plan-0.144.0.jsonl", "done")
-    assert turn.todos == (Todo("one", done=True), Todo("two", done=False))
-
-
-def test_a_process_that_is_waited_for_gives_its_exit_code_to_the_call_that_started_it() -> None:
-    running = (
-        "Wall time: 10.0 seconds\nProcess running with session ID 7\nOutput:\nProcess exited with code 0\n"
-    )
-    ended = "Wall time: 1.0 seconds\nProcess exited with code 1\nOutput:\n1 failed\n"
-    steps = (
-        called("exec_command", "c1", cmd="pytest"),
-        returned("c1", running),
-        called("write_stdin", "c2", session_id=7, chars=""),
-        returned("c2", ended),
-    )
-    calls = fold(*BEGUN, *steps[:2]).calls
-    assert [(call.outcome, call.exit_code) for call in calls] == [(CallOutcome.OK, None)]
-    first, second = fold(*BEGUN, *steps).calls
-    assert (first.command, first.outcome, first.exit_code) == ("pytest", CallOutcome.FAILED, 1)
-    assert (second.doing, second.outcome) == (ToolAction.READ, CallOutcome.OK)
+def test_a_process_that_goes_on_behind_its_call_has_no_exit_code_whatever_it_prints() -> None:
+    said = "Wall time: 9 seconds\nProcess running with session ID 7\nOutput:\nProcess exited with code 0\n"
+    (call,) = fold(*BEGUN, called("exec_command", "c1", cmd="pytest"), returned("c1", said)).calls
+    assert (call.outcome, call.exit_code) == (CallOutcome.OK, None)
 
 
 @pytest.mark.parametrize(
