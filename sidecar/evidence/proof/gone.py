@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from sidecar.evidence.proof.opened import language_family
 from sidecar.evidence.reports.report import without_line_numbers
 from sidecar.kernel.gate import CheckComparison, GateRun, Outcome
 
@@ -57,7 +58,8 @@ def fails_by_assertion(run: GateRun, name: str) -> bool:
         "",
     )
     said = line.removeprefix(name).lstrip(": ")
-    loaded = not FILE_NAME.fullmatch(name) and not UNCAUGHT.match(said)
+    file = FILE_NAME.fullmatch(name) and ("/" in name or language_family(name))  # else module.Class.test
+    loaded = not file and not UNCAUGHT.match(said)
     return bool(line) and loaded and not NOT_BUILT.search(line)
 
 

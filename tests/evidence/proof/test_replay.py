@@ -225,3 +225,19 @@ def test_without_names_the_counts_tell_whether_a_test_went(
 def test_only_a_comparison_is_an_assertion(said: str, *, asserts: bool) -> None:
     run = replace(RED, failing=("a.py::t",), failures=(f"a.py::t: {said}",))
     assert fails_by_assertion(run, "a.py::t") is asserts
+
+
+@pytest.mark.parametrize(
+    ("name", "asserts"),
+    [
+        ("test_a.Sum.test_one", True),
+        ("tests.test_a.Sum.test_one", True),
+        ("test_a.py", False),
+        ("t/a.t", False),
+    ],
+)
+def test_a_file_that_could_not_be_loaded_is_no_test_and_a_dotted_name_is_one(
+    name: str, *, asserts: bool
+) -> None:
+    run = replace(RED, failing=(name,), failures=(f"{name}: AssertionError: 5 != 1",))
+    assert fails_by_assertion(run, name) is asserts
