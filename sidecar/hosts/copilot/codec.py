@@ -9,7 +9,8 @@ What this file knows of the host, each point seen in 1.0.102:
 - A command of a plugin reaches us as the text of its skill, with what was typed filled in. With `-p`, and
   behind a blank, it reaches us as it was typed.
 - The 9th stop in a row is let go, whatever is answered, and whatever tools were called.
-- A reason comes back as a prompt, after those that the person typed meanwhile.
+- A reason comes back as a prompt, after those that the person typed while the hook ran. What is typed while
+  the model works joins its turn, and no hook hears of it.
 - A subagent has a session id of its own, stops of its own, and names the agent that started it.
 - Esc is reported by no hook, and ignored while a hook runs.
 """

@@ -124,7 +124,7 @@ class Copilot(RealHost):
                 return
 
     def leave(self, terminal: Terminal) -> None:
-        """It gives what is typed to the model then, and no hook hears of it: another shell ends the goal."""
+        """It queues what is typed until the judging ends: another shell ends the goal, and so the judging."""
         assert self.supervisor("goal", "clear").returncode == 0
         (self.project / "release").touch()
         terminal.wait_until_gone(self.busy)
