@@ -184,7 +184,7 @@ class AcpProxy:
         given = try_decode(head.params, _Fields) or _Fields()
         if head.method == "session/prompt" and head.id and given.session_id:
             self._prompted(head, given, line)
-        elif head.method != "session/cancel" or not self._cancelled(given.session_id):
+        elif head.method != "session/cancel" or not await self._cancelled(given.session_id):
             if head.method in ANSWERED:
                 self._asked[bytes(head.id)] = head.method, given
             await self._agent.say(line)
@@ -205,13 +205,13 @@ class AcpProxy:
             older.cancel()
         turn.session.record.begin(prompt)
 
-    def _cancelled(self, ident: str) -> bool:
+    async def _cancelled(self, ident: str) -> bool:
         """End the turn that the agent does not work on; return whether there is one."""
         turn = self._session(ident).turn
         if turn is None or turn.over or turn.works:
             return False
-        turn.end = CANCELLED
         turn.cancel()
+        await self._respond(turn, CANCELLED)
         return True
 
     # --- what the agent says --------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ class AcpProxy:
             turn.held.set_result(result)
         if not turn.over:
             return []
-        if reason != "end_turn":
+        if reason != "end_turn" and session.turn is turn:
             fault = (try_decode(head.error, _Fields) if head.error else None) or _Fields()
             why = "stopped by the user" if reason == "cancelled" else reason or fault.message or "an error"
             self._begin(self._tell(TurnBroken(**session.about, error=why), COMMAND))

@@ -159,6 +159,24 @@ async def test_another_end_of_what_we_prompted_answers_the_editors_prompt(end: M
         assert room.to_editor() == [end]
 
 
+async def test_the_end_of_a_turn_that_a_newer_prompt_followed_is_not_told() -> None:
+    async with Proxied() as room:
+        await room.open()
+        await room.editor(prompt(7, "Repair it."))
+        await room.editor(cancel(), prompt(8, "Something else."))
+        await room.agent(ended(7, "cancelled"))
+        assert room.to_editor() == [ended(7, "cancelled")]
+        assert not any(isinstance(one, TurnBroken) for one in room.sidecar.told)
+
+
+async def test_a_prompt_that_is_cancelled_at_once_never_reaches_the_agent() -> None:
+    async with Proxied() as room:
+        await room.open()
+        await room.editor(prompt(7, "Repair it."), cancel())
+        assert room.to_editor() == [ended(7, "cancelled")]
+        assert room.to_agent() == []
+
+
 async def test_a_cancelled_judging_ends_at_once() -> None:
     async with Proxied() as room:
         await room.open()
