@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
@@ -54,7 +55,8 @@ def answer(method, params):
     if method == "config/batchWrite":
         for edit in params["edits"]:
             if edit["value"] is None:
-                know["trust"] = {{}}
+                gone = edit["keyPath"].removeprefix("hooks.state").strip('."')
+                know["trust"] = {{key: one for key, one in know["trust"].items() if gone not in ("", key)}}
             else:
                 know["trust"].update({{key: one["trusted_hash"] for key, one in edit["value"].items()}})
         save()
@@ -117,9 +119,13 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.parametrize("others", [{}, {"another@place:hooks.json:stop:0:0": "sha256:1"}])
 def test_an_install_with_consent_trusts_the_hooks_and_an_uninstall_leaves_nothing(
-    home: Path, capsys: pytest.CaptureFixture[str]
+    home: Path, capsys: pytest.CaptureFixture[str], others: dict[str, str]
 ) -> None:
+    (home / "kept").write_text(json.dumps({"trust": others}), encoding="utf-8")
+    own = [f'[hooks.state."{key}"]\ntrusted_hash = "{digest}"\n' for key, digest in others.items()]
+    (home / ".codex" / "config.toml").write_text("".join(("# the user's own\n", *own)), encoding="utf-8")
     before = files(home / ".codex")
     assert cli.run_command(["install", "codex", "--yes"]) == 0
     said = capsys.readouterr().out
