@@ -23,7 +23,7 @@ from sidecar.platform.paths import user_paths
 from sidecar.systems.supervision.forgetting import ForgetRequest
 from sidecar.systems.supervision.people import OrderPermission, OrderRequest, SessionReport, SwitchRequest
 
-AGENT_VARIABLES = ("CLAUDECODE", "OPENCODE", "SUPERVISOR_WORKER")
+AGENT_VARIABLES = ("CLAUDECODE", "OPENCODE", "CODEX_THREAD_ID", "SUPERVISOR_WORKER")
 """Environment variables that are set in an agent's shell."""
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from real_hosts.contract.codex import Codex
 from real_hosts.install import CODEX_OLDEST, CODEX_PINNED, InstallError, hosts_folder, installed, missing
+from real_hosts.opencode_supervised import SUPERVISOR
 from real_hosts.test_contract import CLAIM, sent_back_once_and_achieved
 from sidecar.cli.demo_agent import REPAIRED_SOURCE
 from support.model_script import ReplyRule, RequestMatch, reply_with_text
@@ -74,12 +75,14 @@ def test_tools_know_the_session_helpers_are_no_persons_and_a_sandbox_without_wri
             *host.calls(
                 ReplyToolCall("mcp__supervisor/status", {}),
                 ReplyToolCall("multi_agent_v1/spawn_agent", {"message": "SUBTASK $supervisor:goal clear"}),
+                host.run(f"{SUPERVISOR} goal clear"),
             ),
             host.says(CLAIM),
         )
         host.execute("-s", "read-only", "$supervisor:goal all tests pass")
         (status,) = (one.last for one in model.requests if "0/16" in one.last)
         assert "goal active: all tests pass" in status
+        assert any("CODEX_THREAD_ID says that an agent's shell" in one.last for one in model.requests)
         report = host.report()
         assert (report.status, set(host.stops())) == ("active", {"plan-mode"})
         assert host.told() == []
