@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 import sys
 from contextlib import suppress
 from typing import Any, Final
@@ -42,6 +43,11 @@ def acp(command: tuple[str, ...]) -> int:
     end of a turn the editor waits until the stop was judged. `/supervisor:goal` and the other commands are
     typed in the editor's own prompt.
     """
+    modes = [os.fstat(number).st_mode for number in (0, 1)]
+    if not all(
+        stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(number) for number, mode in enumerate(modes)
+    ):
+        raise click.UsageError("an editor starts this, with pipes as its standard input and output")
     folders, folder = user_paths(), os.getcwd()  # noqa: PTH109 - sent as text
     return asyncio.run(_live(command, folders, folder))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Final
@@ -49,6 +50,20 @@ def test_it_ends_as_the_agent_ends(tmp_path: Path) -> None:
 def test_an_agent_that_is_not_there_is_told(tmp_path: Path) -> None:
     with started(tmp_path, "no-such-agent") as editor:
         assert editor.process.wait(timeout=60) == 1
+
+
+def test_files_in_place_of_an_editor_are_refused(tmp_path: Path) -> None:
+    home = str(Path(sidecar.__file__).parents[1])
+    done = subprocess.run(
+        [*SUPERVISOR, "cat"],
+        env={**os.environ, "PYTHONPATH": home},
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, b"an editor starts this" in done.stderr) == (2, True)
 
 
 def test_the_agent_knows_that_its_stops_are_reported(tmp_path: Path) -> None:
