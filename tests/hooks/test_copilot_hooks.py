@@ -35,7 +35,7 @@ def test_its_hooks_are_claude_codes_with_the_same_limits_for_another_host() -> N
             (own,) = HOOKS[event]
             words = shlex.split(own["bash"])
             assert own["timeoutSec"] == entry["timeout"]
-            assert words[5:] == [
+            assert words[6:] == [
                 "$CLAUDE_PLUGIN_ROOT/hooks/relay.py",
                 *entry["args"][-4:-1],
                 "copilot",

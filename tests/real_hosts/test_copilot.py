@@ -9,6 +9,7 @@ import pytest
 
 from real_hosts.contract.copilot import Copilot
 from real_hosts.install import COPILOT, COPILOT_PINNED, InstallError, hosts_folder, installed, missing
+from real_hosts.opencode_supervised import SUPERVISOR
 from sidecar.platform.installation import plugin_root
 from support.model_server import ScriptedModel
 from support.model_wire import ReplyToolCall
@@ -49,15 +50,18 @@ def test_doctor_calls_through_the_host_and_its_autopilot_is_left_alone(host: Cop
     assert host.told() == []
 
 
-def test_claude_codes_plugin_works_there_and_a_call_of_our_tools_is_that_sessions(host: Copilot) -> None:
+def test_claude_codes_plugin_works_there_our_tools_know_the_session_and_its_shell_gives_no_orders(
+    host: Copilot,
+) -> None:
     helper = {"agent_type": "general-purpose", "name": "looker", "description": "Look", "mode": "sync"}
     host.model.add(
         *host.calls(ReplyToolCall("task", {**helper, "prompt": "Look at the shop."})),
         host.says("I looked."),
+        *host.calls(host.run(f"{SUPERVISOR} goal clear")),
         *host.calls(ReplyToolCall("supervisor-status", {"session": "made-up"})),
         host.says("It is not met."),
     )
     done = host.headless(GOAL, "--plugin-dir", str(plugin_root()))
     assert "goal active: it is blue" in done.stdout
     assert host.stops() == ["subagent", "unjudged"]
-    assert host.asked() == 4
+    assert host.asked() == 5
