@@ -126,7 +126,8 @@ def _convert_expansion(event: hook_messages.UserPromptExpansion, common: HookEve
 
 
 def _convert_prompt(event: hook_messages.UserPromptSubmit, common: HookEventFields) -> AnyHostEvent:
-    human = event.source in HUMAN_SOURCES and not event.prompt.startswith(NOTICE)
+    typed = event.source in HUMAN_SOURCES and not event.prompt.startswith(NOTICE)
+    human = typed and not common["subagent"]
     prompt_id, transcript = event.prompt_id or "", event.transcript_path or ""
     order = typed_order(event.prompt, TYPED_COMMAND) if human else None
     if order is None:

@@ -147,14 +147,13 @@ def _convert_event(event: HookEvent, common: hooks.HookEventFields) -> AnyHostEv
 
 
 def _convert_prompt(event: BeforeAgent, common: hooks.HookEventFields, transcript: str) -> AnyHostEvent:
-    order = hooks.typed_order(event.prompt.partition(COMMAND_END)[0], COMMAND)
-    if order is not None:
+    human, ours = not common["subagent"], CONTINUATION.match(event.prompt)
+    if human and (order := hooks.typed_order(event.prompt.partition(COMMAND_END)[0], COMMAND)):
         return events.CommandTyped(**common, order=order, prompt_id=event.timestamp, transcript=transcript)
-    ours = CONTINUATION.match(event.prompt)
     return events.PromptSubmitted(
         **common,
         prompt_id=event.timestamp,
-        human=ours is None,
+        human=human and ours is None,
         continuation=ours[1] if ours else "",
         transcript=transcript,
     )

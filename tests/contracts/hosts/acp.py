@@ -74,7 +74,7 @@ class Acp(HostAdapter):
                 told: object = SessionOpened(**about, fresh=not report.resumed)
             case Asked():
                 told = PromptSent(**about, id="supervisor-1")
-            case Commanded():
+            case Commanded(helper=False):
                 told = CommandSent(**about, id="supervisor-1", name=report.name, arguments=report.arguments)
             case Stopped(helper=False):
                 told = TurnEnded(**about, record=self._transcript(), read_only=report.read_only)
@@ -82,7 +82,7 @@ class Acp(HostAdapter):
                 told = TurnBroken(**about, error="stopped by the user")
             case Unheard():
                 return {"type": report.name, **about}
-            case Stopped() | Called() | ComesBack():
+            case Stopped() | Commanded() | Called() | ComesBack():
                 return None
         found: Fields = msgspec.json.decode(msgspec.json.encode(told))
         return found

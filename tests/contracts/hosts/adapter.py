@@ -57,10 +57,11 @@ class Asked(Struct, frozen=True):
 
 
 class Commanded(Struct, frozen=True):
-    """A person typed a command of ours."""
+    """A person typed a command of ours; `helper`: it is what a subagent was told."""
 
     name: str
     arguments: str = ""
+    helper: bool = False
 
 
 class ComesBack(Struct, frozen=True):

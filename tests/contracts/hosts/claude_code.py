@@ -63,6 +63,7 @@ class ClaudeCode(HostAdapter):
                 event, own = "UserPromptSubmit", {"prompt": report.text}
             case Commanded():
                 event, own = "UserPromptSubmit", {"prompt": f"/supervisor:{report.name} {report.arguments}"}
+                own |= {"agent_id": "a1"} if report.helper else {}
             case Called():
                 event, own = "PreToolUse", {"tool_name": TOOL + report.tool, "tool_input": {"id": "1"}}
             case Stopped():

@@ -70,6 +70,7 @@ class Codex(HostAdapter):
                 event, own = "UserPromptSubmit", {"prompt": report.text}
             case Commanded():
                 event, own = "UserPromptSubmit", {"prompt": f"$supervisor:{report.name} {report.arguments}"}
+                own |= {"agent_id": "a1", "agent_type": "worker"} if report.helper else {}
             case Stopped(helper=True) | Called():
                 return None
             case Stopped():

@@ -75,6 +75,7 @@ class Copilot(HostAdapter):
                 event, own = "UserPromptSubmit", {"prompt": report.text}
             case Commanded():
                 event, own = "UserPromptSubmit", {"prompt": command_prompt(report.name, report.arguments)}
+                own |= HELPER if report.helper else {}
             case Called():
                 event, own = "PreToolUse", {"tool_name": TOOL + report.tool, "tool_input": {"id": "1"}}
             case Stopped():

@@ -73,6 +73,7 @@ class Gemini(HostAdapter):
                 event, own = "BeforeAgent", {"prompt": report.text}
             case Commanded():
                 event, own = "BeforeAgent", {"prompt": ORDER.format(report.name, report.arguments)}
+                own |= {"agent_id": "a1"} if report.helper else {}
             case Called():
                 event, own = "BeforeTool", {"tool_name": f"mcp_supervisor_{report.tool}", "tool_input": {}}
                 own |= {"mcp_context": {"server_name": "supervisor", "command": "python3", "args": SERVER}}

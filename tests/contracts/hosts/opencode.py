@@ -77,6 +77,8 @@ class OpenCode(HostAdapter):
             case ComesBack():
                 parts = [{"type": "text", "synthetic": True}, {"type": "text", "ignored": True}]
                 kind, own = "prompt", {"message": "msg_1", "parts": parts}
+            case Commanded(helper=True):  # the plugin refuses it by itself
+                return None
             case Commanded():
                 kind, own = "command", {"name": report.name, "arguments": report.arguments}
             case Called():

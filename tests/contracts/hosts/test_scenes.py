@@ -75,6 +75,7 @@ BACK: Final = '[supervisor a1b2c3] 1 test fails: test_a_tenth_is_taken_off\n| <b
 SENT_BACK: Final = Continue(
     feedback=Feedback(kind="gates", id="a1b2c3", number=2, budget=16), note="Supervisor: sent back 2/16"
 )
+GOAL_SET: Final = CommandReply(headline="goal set", work=True, context="Work until all tests pass.")
 WORK: Final[tuple[Step, ...]] = (
     Prompt("Repair the shop."),
     Ran("pytest -q", 1, "1 failed"),
@@ -153,10 +154,12 @@ async def test_the_record_shows_that_the_user_interrupted(host: HostAdapter) -> 
 # --- Answers to a stop --------------------------------------------------------------------------------------
 
 
-def test_an_agent_is_sent_back_with_our_words_and_its_user_reads_why(host: HostAdapter) -> None:
-    result = host.answer(Stopped(), SENT_BACK, BACK)
-    assert result.to_agent == BACK
-    assert "sent back 2/16" in result.to_person
+def test_an_agent_is_sent_back_with_our_words(host: HostAdapter) -> None:
+    assert host.answer(Stopped(), SENT_BACK, BACK).to_agent == BACK
+
+
+def test_the_user_reads_why_an_agent_is_sent_back(host: HostAdapter) -> None:
+    assert "sent back 2/16" in host.answer(Stopped(), SENT_BACK, BACK).to_person
 
 
 def test_long_words_are_cut_in_the_middle_as_far_as_the_host_takes_them(host: HostAdapter) -> None:
@@ -224,10 +227,12 @@ def test_a_typed_command_sets_a_goal_with_which_the_agent_sets_to_work(host: Hos
     assert isinstance(event, CommandTyped)
     assert event.order.goal is not None
     assert (event.order.goal.condition, event.key.id) == ('all "tests" pass', host.session)
-    reply = CommandReply(headline="goal set", work=True, context="Work until all tests pass.")
-    result = host.answer(typed, reply)
+    result = host.answer(typed, GOAL_SET)
     assert (result.to_agent, result.ended) == ("Work until all tests pass.", False)
-    assert "goal set" in result.to_person
+
+
+def test_the_user_reads_that_the_goal_is_set(host: HostAdapter) -> None:
+    assert "goal set" in host.answer(Commanded("goal", "all tests pass"), GOAL_SET).to_person
 
 
 def test_a_typed_command_is_answered_without_the_model(host: HostAdapter) -> None:
@@ -246,6 +251,14 @@ def test_a_refused_command_reaches_no_model(host: HostAdapter) -> None:
     result = host.answer(Commanded("goal", "it works"), reply)
     assert (result.to_agent, result.ended) == ("", True)
     assert "1 to 100" in result.to_person
+
+
+def test_a_prompt_of_a_helper_is_no_command(host: HostAdapter) -> None:
+    helper = Commanded("goal", "clear", helper=True)
+    if host.report(helper) is not None:
+        event = host.decode(helper)
+        assert isinstance(event, PromptSubmitted)
+        assert (event.human, event.subagent) == (False, True)
 
 
 # --- The record ---------------------------------------------------------------------------------------------
@@ -318,9 +331,10 @@ def test_a_session_says_whether_it_is_new_or_taken_up_again(host: HostAdapter, *
     assert isinstance(event, SessionStarted)
     assert event.origin is (SessionOrigin.RESUME if resumed else SessionOrigin.STARTUP)
     assert event.key == SessionKey(host.host, host.session)
-    assert (
-        host.answer(Opened(resumed=resumed), NoReply(note="Supervisor: on.")).to_person == "Supervisor: on."
-    )
+
+
+def test_the_user_is_greeted(host: HostAdapter) -> None:
+    assert host.answer(Opened(), NoReply(note="Supervisor: on.")).to_person == "Supervisor: on."
 
 
 async def test_a_resumed_session_is_read_on_from_where_it_was_counted(host: HostAdapter) -> None:
