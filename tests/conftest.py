@@ -16,7 +16,8 @@ import pytest
 from support.bounds import bounded
 
 FOREIGN_PREFIXES = (
-    *("ANTHROPIC_", "CLAUDE", "CODEX_", "GIT_", "LITELLM_", "OPENAI_", "OPENCODE", "SUPERVISOR_", "XDG_"),
+    *("ANTHROPIC_", "CLAUDE", "CODEX_", "COPILOT_", "GEMINI_", "GIT_", "LITELLM_", "OPENAI_", "OPENCODE"),
+    *("SUPERVISOR_", "XDG_"),
     "COLUMNS",  # pytest-xdist sets it for its workers
 )
 """Variables of hosts, models, git, desktops and terminals. A test that wants one sets it."""

@@ -14,6 +14,7 @@ import click
 from sidecar.cli.link import SESSION_OPTION, call_sidecar, session_reference
 from sidecar.cli.printing import echo, echo_json, in_shell
 from sidecar.cli.status import status
+from sidecar.hosts.shared import AGENT_VARIABLES, PROXIED_MARKER, WORKER_MARKER
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.goal import GoalTerms
@@ -23,7 +24,7 @@ from sidecar.platform.paths import user_paths
 from sidecar.systems.supervision.forgetting import ForgetRequest
 from sidecar.systems.supervision.people import OrderPermission, OrderRequest, SessionReport, SwitchRequest
 
-AGENT_VARIABLES = ("CLAUDECODE", "OPENCODE", "CODEX_THREAD_ID", "SUPERVISOR_WORKER")
+IN_AGENT_SHELLS = (*AGENT_VARIABLES, WORKER_MARKER, PROXIED_MARKER)
 """Environment variables that are set in an agent's shell."""
 
 
@@ -110,7 +111,7 @@ def retry(session: str, number: str, *, as_json: bool) -> None:
 
 def agent_shell_marker() -> str:
     """The variable that shows that the command runs in an agent's shell; "" in a person's shell."""
-    return next((name for name in AGENT_VARIABLES if os.environ.get(name)), "")
+    return next((name for name in IN_AGENT_SHELLS if os.environ.get(name)), "")
 
 
 def refuse_agents(*, noted: bool = False) -> None:

@@ -47,6 +47,15 @@ WORKER_MARKER: Final = "SUPERVISOR_WORKER"
 """The environment variable that is not empty for our own judges and workers."""
 PROXIED_MARKER: Final = "SUPERVISOR_PROXIED"
 """The environment variable of an agent whose stops our proxy reports, so that its own hooks report none."""
+AGENT_SIGNS: Final = {
+    "claude-code": ("CLAUDECODE",),
+    OPENCODE: ("OPENCODE",),
+    "codex": ("CODEX_THREAD_ID", "CODEX_SESSION_ID"),
+    "gemini": ("GEMINI_CLI", "GEMINI_SESSION_ID"),
+    COPILOT: ("COPILOT_AGENT_SESSION_ID", "COPILOT_CLI"),
+}
+"""The environment variables by which a host's hooks and the shells of its agent are known."""
+AGENT_VARIABLES: Final = tuple(sign for signs in AGENT_SIGNS.values() for sign in signs)
 SESSION_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 HOSTILE_NAME_SHOWN: Final = 40
 """Characters of an invalid name that an error message shows."""

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from sidecar.hosts.limits import account_name
 from sidecar.hosts.opencode.link import get_session_context
+from sidecar.hosts.shared import AGENT_SIGNS, HOST_ALIASES
 from sidecar.kernel.log import WorkerRan
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings, TokenUsage, answer_price_cents, model_prices
@@ -162,17 +163,13 @@ class WorkerService:
             self._ended.notify_all()
 
 
-HOST_SIGNS: Final = {
-    "claude": "CLAUDECODE",
-    "opencode": "OPENCODE",
-    "gemini": "GEMINI_SESSION_ID",
-    "codex": "CODEX_THREAD_ID",
-}
-"""The variable by which a session of each host is known, in the order of `auto`."""
+AUTO: Final = ("claude", "opencode", "gemini", "codex")
+"""The hosts of `auto`, in its order."""
 
 
 def backend_order(environment: Environment) -> tuple[str, ...]:
     """Return the backends of `auto`: the host that the session runs in comes first."""
-    named = (name for name, sign in HOST_SIGNS.items() if sign in environment)
+    signs = {name: AGENT_SIGNS[HOST_ALIASES.get(name, name)] for name in AUTO}
+    named = (name for name in AUTO if not environment.keys().isdisjoint(signs[name]))
     own = "opencode" if get_session_context() is not None else next(named, "claude")
-    return (own, *(name for name in HOST_SIGNS if name != own), "gateway")
+    return (own, *(name for name in AUTO if name != own), "gateway")

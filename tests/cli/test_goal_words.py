@@ -84,3 +84,24 @@ def test_a_host_has_one_name_and_claude_is_taken_too(typed_name: str, meant: str
 def test_an_unknown_host_is_refused_with_those_there_are() -> None:
     with pytest.raises(click.BadParameter, match="'claude-code', 'opencode'"):
         HostChoice([CLAUDE_CODE, OPENCODE]).convert("codex", None, None)
+
+
+@pytest.mark.parametrize(
+    "marker",
+    [
+        "CLAUDECODE",
+        "OPENCODE",
+        "CODEX_SESSION_ID",
+        "CODEX_THREAD_ID",
+        "GEMINI_CLI",
+        "COPILOT_CLI",
+        "COPILOT_AGENT_SESSION_ID",
+        "SUPERVISOR_WORKER",
+        "SUPERVISOR_PROXIED",
+    ],
+)
+def test_the_shell_of_any_hosts_agent_is_refused(marker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    goal_module.refuse_agent_shell()
+    monkeypatch.setenv(marker, "1")
+    with pytest.raises(click.ClickException, match=f"only the user may do this, and {marker} says"):
+        goal_module.refuse_agent_shell()

@@ -85,6 +85,8 @@ def test_a_name_is_a_model_of_the_settings_a_tier_or_the_backends_own(
         ({"OPENCODE": "1"}, "opencode"),
         ({"OPENCODE": "1", "CLAUDECODE": "1"}, "claude"),
         ({"GEMINI_SESSION_ID": "s"}, "gemini"),
+        ({"CODEX_SESSION_ID": "s"}, "codex"),
+        ({"COPILOT_CLI": "1"}, "claude"),
     ],
 )
 def test_the_host_of_the_session_comes_first(environment: dict[str, str], first: str) -> None:

@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.hosts.shared import CLIENT, OPENCODE
+from sidecar.hosts.shared import AGENT_VARIABLES, CLIENT, OPENCODE
 from sidecar.kernel.events import AnyHostEvent, HostEvent
 from sidecar.kernel.orders import Process
 from sidecar.kernel.rubric import HeldEdit
@@ -32,7 +32,7 @@ CLOCK_TOLERANCE_S: Final = 2.0
 """Seconds by which the system's word for the start of a process may be late."""
 MAX_ENVIRONMENTS: Final = 200
 """Sessions whose environment is remembered; each takes some kilobytes."""
-OF_EVENT: Final = ("PWD", "CLAUDECODE", "CLAUDE_PROJECT_DIR", "GEMINI_SESSION_ID", "OPENCODE")
+OF_EVENT: Final = ("PWD", "CLAUDE_PROJECT_DIR", *AGENT_VARIABLES)
 """Variables of the event itself, which say whose it is."""
 LATER: Final = "SUPERVISOR_LATER_"
 """Begins the names of what came later: no check gets these, and their values are masked in texts."""
