@@ -1,4 +1,4 @@
-"""What the readers of all hosts share: checked names, limits, calls of tools, and our own tools among them.
+"""What the readers of all hosts share: checked names, limits, and which tools are our own.
 
 A tool of ours that only reports or writes to a journal changes nothing in a project and shows nothing about
 it, so a call of it must not make a turn look as if more had happened. A tool that is not listed here may do
@@ -19,17 +19,13 @@ from sidecar.kernel.session import SessionKey
 from sidecar.kernel.text import (
     clean_line,
     clean_text,
-    last_characters,
     strip_control_codes,
     truncate_middle,
     truncate_middle_utf16,
 )
-from sidecar.kernel.turn import Todo, ToolAction
 from sidecar.platform.data import json_decoder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sidecar.kernel.session import Environment
 
 T = TypeVar("T")
@@ -125,6 +121,8 @@ ERROR_LIMIT: Final = 300
 """Characters of a decoder's error that are passed on."""
 NOTE_LIMIT: Final = 4000
 """UTF-16 code units of a line for the user."""
+NOTHING: Final = Raw(b"null")
+"""An undecoded field that is not there."""
 
 
 def try_decode(raw: bytes | Raw, kind: type[T]) -> T | None:
@@ -183,35 +181,3 @@ def clip_prompt(text: str) -> str:
 def clip_message(text: str) -> str:
     """Return what is kept of a message of the agent."""
     return truncate_middle(strip_control_codes(text), MESSAGE_LIMIT)
-
-
-# --- What tools did -----------------------------------------------------------------------------------------
-
-
-COMMAND_LIMIT: Final = 2000
-PATH_LIMIT: Final = 1000
-OUTPUT_LIMIT: Final = 2000
-RESULT_LIMIT: Final = 64 * 1024
-"""Characters at the end of a result that are examined, before colours are removed."""
-TODO_LIMIT: Final = 200
-TODO_TEXT_LIMIT: Final = 500
-
-
-def name_actions(**tools: str) -> dict[str, ToolAction]:
-    """Return what tools do; each argument is an action, and the names of the tools that do it."""
-    return {tool: ToolAction[action.upper()] for action, names in tools.items() for tool in names.split()}
-
-
-def tool_action(tool: str, known: Mapping[str, ToolAction]) -> ToolAction:
-    """Return what a tool does. One that is not known may do anything, except our own that only report."""
-    return known.get(tool, ToolAction.READ if is_harmless_tool(tool) else ToolAction.OTHER)
-
-
-def result_output(said: str) -> str:
-    """Return what is kept of a result: its end, without colours."""
-    return last_characters(strip_control_codes(last_characters(said, RESULT_LIMIT)), OUTPUT_LIMIT)
-
-
-def build_todo(text: str, status: str) -> Todo:
-    """Return an entry of a to-do list."""
-    return Todo(truncate_middle(strip_control_codes(text), TODO_TEXT_LIMIT), done=status == "completed")

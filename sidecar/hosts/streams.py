@@ -20,7 +20,7 @@ from msgspec.structs import astuple
 from sidecar.hosts.limits import read_failure, told_limit
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.messages import describe_host_error
-from sidecar.hosts.shared import try_decode
+from sidecar.hosts.shared import NOTHING, try_decode
 from sidecar.kernel.decoding import read_json
 from sidecar.kernel.settings import TokenUsage, token_count_or_zero
 from sidecar.kernel.text import clean_line, last_characters, one_printable_line, strip_control_codes
@@ -347,7 +347,7 @@ class _OpenCodeLine(Struct, frozen=True):
     type: str
     part: _OpenCodePart = _OpenCodePart()
     timestamp: float = 0.0
-    error: Raw = wire.NOTHING
+    error: Raw = NOTHING
 
 
 class OpenCodeStream(AgentStream):

@@ -23,27 +23,21 @@ from sidecar.hosts.acp.link import AcpContentBlock, PlanEntry, SessionUpdate
 from sidecar.hosts.ports import NothingRecorded
 from sidecar.hosts.shared import (
     ARRIVED_LIMIT,
-    COMMAND_LIMIT,
     MESSAGE_LIMIT,
-    PATH_LIMIT,
-    TODO_LIMIT,
-    build_todo,
+    NOTHING,
     clip_message,
     clip_prompt,
     decode_each,
-    name_actions,
-    result_output,
-    tool_action,
     try_decode,
 )
+from sidecar.hosts.turns import TODO_LIMIT, build_call, build_todo, name_actions, result_output, tool_action
 from sidecar.kernel.events import AgentStopped, CommandTyped
-from sidecar.kernel.text import last_characters, strip_control_codes, truncate_middle
+from sidecar.kernel.text import last_characters
 from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
 from sidecar.platform.shell import line as shell
 
 CALLS_LIMIT: Final = 200
 """So many calls with long lines and outputs fit into an event of 4 MiB."""
-PATHS_LIMIT: Final = 100
 SPENT_LIMIT: Final = 1000
 """Responses whose tokens are remembered."""
 
@@ -54,7 +48,6 @@ KINDS: Final = {
 }
 """What the protocol's kinds of calls do. By any other kind nothing is known."""
 OVER: Final = ("completed", "failed")
-NOTHING: Final = Raw(b"null")
 TOOLS: Final = name_actions(todo="todowrite TodoWrite", delegate="task Task", ask="question")
 """Tools of agents whose first title is the tool's name, and whose kind tells nothing."""
 
@@ -87,7 +80,7 @@ class _Part(Struct, frozen=True):
     exitCode: int | None = None  # noqa: N815 - as an agent names it
     metadata: _Part | None = None
     contents: tuple[_Part, ...] = ()
-    content: Raw = Raw(b"null")
+    content: Raw = NOTHING
 
     @property
     def code(self) -> int | None:
@@ -115,15 +108,11 @@ def _tool_call(tool: str, seen: SessionUpdate) -> ToolCall:
     failed = seen.status == "failed" or (ran and result.code)
     outcome = CallOutcome.FAILED if failed else CallOutcome.OK
     line = given.command if isinstance(given.command, str) else shlex.join(given.command)
-    line = strip_control_codes(line or (seen.title or "").strip("`"))
-    paths = [path[:PATH_LIMIT] for path in dict.fromkeys(named) if path]
-    return ToolCall(
-        id=seen.tool_call_id,
-        tool=tool[:PATH_LIMIT],
-        doing=doing,
+    line = line or (seen.title or "").strip("`")
+    return replace(
+        build_call(seen.tool_call_id, tool, doing, line, named),
+        runs=(),  # parsed where it is read
         outcome=outcome if seen.status in OVER else CallOutcome.PENDING,
-        command=truncate_middle(line, COMMAND_LIMIT) if ran else "",
-        paths=tuple(paths[:PATHS_LIMIT]) if doing is ToolAction.EDIT else (),
         exit_code=result.code if ran else None,
         output=result_output(text),
     )

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from sidecar.hosts.claude_code import record_lines
 from sidecar.hosts.claude_code.codec import HOST
@@ -34,27 +35,16 @@ from sidecar.hosts.claude_code.tools import (
 )
 from sidecar.hosts.ports import RecordedSession
 from sidecar.hosts.record_files import RecordFormat
-from sidecar.hosts.shared import (
-    ARRIVED_LIMIT,
-    CALLS_LIMIT,
-    CONTINUATION,
-    PROMPTS_LIMIT,
-    clip_message,
-    clip_prompt,
-    try_decode,
-)
+from sidecar.hosts.shared import CALLS_LIMIT, NOTHING, clip_prompt, try_decode
+from sidecar.hosts.turns import NotedCall, TurnState
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.turn import CallOutcome, ToolCall, Turn
+from sidecar.kernel.turn import CallOutcome, Turn
 from sidecar.platform.ports import remember_newest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-REQUESTS_LIMIT: Final = 5000
-"""Requests to the model whose tokens are remembered one by one: the newest."""
-UNFINISHED_LIMIT: Final = 256
-"""Requests to which more lines may belong, each of which repeats the usage."""
 BRANCH_LIMIT: Final = 1000
 """Prompts of the conversation, and prompts left by a rewind, that are remembered: the newest."""
 DESCENT_LIMIT: Final = 2000
@@ -62,44 +52,21 @@ DESCENT_LIMIT: Final = 2000
 FEEDBACK: Final = "Stop hook feedback:"
 
 
-class RecordedCall(msgspec.Struct, frozen=True):
-    """A call, the byte at which its line begins, and whether it is on the prompt's branch."""
-
-    call: ToolCall
-    at: int
-    alive: bool
-    given: msgspec.Raw
-
-
-class TranscriptState:
-    """The state of one transcript. Offsets are bytes from its beginning.
-
-    `ended_at`: when the turn's last answer was given, in seconds since the epoch; 0.0 while the turn goes on.
-    """
+class TranscriptState(TurnState):
+    """The state of one transcript. A call is `alive` on the prompt's branch."""
 
     def __init__(self) -> None:
         """Start before the first line."""
         self.queue = PromptQueue()
-        self.native_goal = ""
-        self.last_text = ""
-        self.last_id = ""
-        self.last_at = -1
-        self._arrived: deque[tuple[int, str]] = deque(maxlen=ARRIVED_LIMIT)
-        self._spent: deque[tuple[int, int]] = deque(maxlen=REQUESTS_LIMIT)
-        self._unfinished: OrderedDict[str, int] = OrderedDict()
         self._branch: deque[tuple[str, str]] = deque(maxlen=BRANCH_LIMIT)
         self._rewound: deque[str] = deque(maxlen=BRANCH_LIMIT)
-        self._open(0, "", [])
+        super().__init__()
 
-    def _open(self, at: int, prompt_id: str, prompts: list[str]) -> None:
-        self._opened_at = at
-        self._prompt_id = prompt_id
-        self._prompts = prompts
-        self._calls: OrderedDict[str, RecordedCall] = OrderedDict()
+    def _open(self, at: int, prompt_id: str, *prompts: str) -> None:
+        super()._open(at, prompt_id, *prompts)
         self._todos = TodoList()
         self._descent: OrderedDict[str, None] = OrderedDict()
         self._leaf_alive = True
-        self._interrupted = False
         self.ended_at = 0.0
 
     def feed(self, at: int, raw: bytes) -> None:
@@ -125,39 +92,13 @@ class TranscriptState:
         """Whether a person's prompt is queued."""
         return self.queue.waiting
 
-    @property
-    def calls(self) -> tuple[ToolCall, ...]:
-        """The turn's tool calls, in order."""
-        return tuple(each.call for each in self._noted())
-
-    def _noted(self) -> list[RecordedCall]:
+    def _noted(self) -> list[NotedCall]:
         return [call for call in self._calls.values() if call.alive or not self._leaf_alive]
 
     def turn(self, counted_to: int, position: int) -> Turn:
-        """Return the turn up to byte `position`, with the tokens of requests from byte `counted_to` on.
-
-        A negative `counted_to` means the beginning of the turn.
-        """
-        counted_to = counted_to if counted_to >= 0 else self._opened_at
-        noted = self._noted()
-        arrived = [(at, name) for at, name in self._arrived if at >= min(counted_to, self._opened_at)]
-        since = max((at for at, _ in self._arrived), default=-1)
-        return Turn(
-            prompts=tuple(self._prompts),
-            prompt_id=self._prompt_id,
-            calls=self.calls,
-            last_message=clip_message(self.last_text),
-            last_message_id=self.last_id,
-            arrived=tuple(name for _, name in arrived),
-            calls_since_arrival=sum(1 for each in noted if each.at > since),
-            todos=self._todos.all(),
-            queued=self.queue.waiting,
-            interrupted=self._interrupted,
-            native_goal=self.native_goal,
-            tokens=sum(tokens for at, tokens in self._spent if at >= counted_to),
-            position=position,
-            rewound=tuple(self._rewound),
-        )
+        """Return the turn up to byte `position`; see hosts.record_files.RecordState."""
+        found, rewound = super().turn(counted_to, position), tuple(self._rewound)
+        return replace(found, todos=self._todos.all(), queued=self.waiting, rewound=rewound)
 
     def _user(
         self, at: int, line: record_lines.TranscriptLine, found: list[record_lines.ContentBlock]
@@ -167,7 +108,7 @@ class TranscriptState:
             self.queue.prompted(asked, line.prompt_source)
             prompt_id = line.prompt_id or line.uuid
             self._note_branch(prompt_id, line.parent_uuid or "")
-            self._open(at, prompt_id, [clip_prompt(asked)])
+            self._open(at, prompt_id, asked)
             self._descent[line.uuid] = None
             return
         self._leaf_alive = self._descend(line)
@@ -177,7 +118,7 @@ class TranscriptState:
         if line.origin is not None and line.origin.kind == "task-notification":
             self._finished(text)
         elif line.is_meta:
-            self._delivered(at, text if text.startswith(FEEDBACK) else "")
+            self._deliver(at, text if text.startswith(FEEDBACK) else "")
         elif text.startswith(record_lines.INTERRUPTED):
             self._interrupted = True
         self._results(line, [block for block in found if block.type == "tool_result"])
@@ -192,20 +133,20 @@ class TranscriptState:
         self._branch.append((prompt_id, parent))
 
     def _results(self, line: record_lines.TranscriptLine, results: list[record_lines.ContentBlock]) -> None:
-        structured = line.tool_use_result if len(results) == 1 else record_lines.NOTHING
+        structured = line.tool_use_result if len(results) == 1 else NOTHING
         for result in results:
             noted = self._calls.get(result.tool_use_id)
             if noted is None:
                 continue
             call = apply_call_result(noted.call, result, structured)
-            self._calls[call.id] = msgspec.structs.replace(noted, call=call)
+            self._note(noted.at, call)
             if call.tool in TODO_TOOLS and call.outcome is CallOutcome.OK:
                 self._todos.succeeded(call.tool, noted.given, structured, call.output)
 
     def _assistant(
         self, at: int, line: record_lines.TranscriptLine, message: record_lines.TranscriptMessage
     ) -> None:
-        self._count(at, message)
+        self._spend(at, message.usage.total if message.usage is not None else 0, message.id)
         if line.is_sidechain:
             return
         self._leaf_alive = self._descend(line)
@@ -222,17 +163,9 @@ class TranscriptState:
 
     def _call(self, at: int, block: record_lines.ContentBlock) -> None:
         call = read_tool_call(block)
-        given = msgspec.Raw(bytes(block.input)) if call.tool in TODO_TOOLS else record_lines.NOTHING
-        noted = RecordedCall(call, at, self._leaf_alive, given)
+        given = msgspec.Raw(bytes(block.input)) if call.tool in TODO_TOOLS else NOTHING
+        noted = NotedCall(call, at, self._leaf_alive, given)
         remember_newest(self._calls, block.id, noted, CALLS_LIMIT)
-
-    def _count(self, at: int, message: record_lines.TranscriptMessage) -> None:
-        total = message.usage.total if message.usage is not None else 0
-        known = self._unfinished.pop(message.id, 0) if message.id else 0
-        if total > known:
-            self._spent.append((at, total - known))
-        if message.id:
-            remember_newest(self._unfinished, message.id, max(total, known), UNFINISHED_LIMIT)
 
     def _attachment(self, at: int, attachment: record_lines.Attachment | None) -> None:
         if attachment is None:
@@ -240,10 +173,10 @@ class TranscriptState:
         match attachment.type:
             case "hook_additional_context" if attachment.hook_event == "Stop":
                 for text in record_lines.read_texts(attachment.content):
-                    self._delivered(at, text)
+                    self._deliver(at, text)
             case "goal_status":
                 active = not attachment.met and not attachment.failed
-                self.native_goal = clip_prompt(attachment.condition) if active else ""
+                self._native_goal = clip_prompt(attachment.condition) if active else ""
             case "queued_command":
                 self._absorbed(attachment)
             case _:
@@ -260,22 +193,14 @@ class TranscriptState:
             and attachment.command_mode == "prompt"
             and not text.startswith(record_lines.ARTEFACT_PREFIXES)
         ):
-            self._prompts.append(clip_prompt(text))
-            if len(self._prompts) > PROMPTS_LIMIT:
-                del self._prompts[1]
+            self._add_prompt(text)
 
     def _finished(self, notice: str) -> None:
         """Record the end of a command that ran in the background."""
         name, outcome, exit_code = parse_finish_notice(notice)
         noted = self._calls.get(name)
         if noted is not None:
-            call = msgspec.structs.replace(noted.call, outcome=outcome, exit_code=exit_code)
-            self._calls[name] = msgspec.structs.replace(noted, call=call)
-
-    def _delivered(self, at: int, text: str) -> None:
-        found = CONTINUATION.search(text)
-        if found is not None:
-            self._arrived.append((at, found[1]))
+            self._note(noted.at, replace(noted.call, outcome=outcome, exit_code=exit_code))
 
     def _descend(self, line: record_lines.TranscriptLine) -> bool:
         """Return whether this record descends from the prompt; without a prompt, all do."""

@@ -15,9 +15,8 @@ from typing import Final
 
 import msgspec
 
-from sidecar.hosts.shared import decode_each, try_decode
+from sidecar.hosts.shared import NOTHING, decode_each, try_decode
 
-NOTHING: Final = msgspec.Raw(b"null")
 ARTEFACT_PREFIXES: Final = (
     "<local-command-",
     "<bash-",

@@ -7,21 +7,12 @@ from collections.abc import Iterable
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
-from sidecar.hosts.claude_code.record_lines import NOTHING, ContentBlock, read_content_blocks
-from sidecar.hosts.shared import (
-    COMMAND_LIMIT,
-    PATH_LIMIT,
-    TODO_LIMIT,
-    build_todo,
-    name_actions,
-    result_output,
-    tool_action,
-    try_decode,
-)
-from sidecar.kernel.text import strip_control_codes, truncate_middle
+from sidecar.hosts.claude_code.record_lines import ContentBlock, read_content_blocks
+from sidecar.hosts.shared import NOTHING, try_decode
+from sidecar.hosts.turns import TODO_LIMIT, build_call, build_todo, name_actions, result_output, tool_action
 from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall
-from sidecar.platform.shell import line as shell
 
 EXIT_CODE: Final = re.compile(r"(?:Error: )?Exit code (\d{1,5})\b")
 REFUSED_PREFIXES: Final = ("The user doesn't want to", "[Request interrupted by user")
@@ -75,26 +66,17 @@ class ShellResult(msgspec.Struct, frozen=True, rename="camel"):
 
 def read_tool_call(block: ContentBlock) -> ToolCall:
     """Read a call that has no result yet."""
-    doing = tool_action(block.name, DOING)
     given = try_decode(block.input, ClaudeToolInput) or ClaudeToolInput()
-    paths = (given.file_path, given.notebook_path) if doing is ToolAction.EDIT else ()
-    line = strip_control_codes(given.command) if doing is ToolAction.RUN else ""
-    return ToolCall(
-        id=block.id,
-        tool=block.name[:PATH_LIMIT],
-        doing=doing,
-        outcome=CallOutcome.PENDING,
-        command=truncate_middle(line, COMMAND_LIMIT),
-        runs=() if block.name in OTHER_SHELLS else shell.parse_simple_commands(line),
-        paths=tuple(path[:PATH_LIMIT] for path in paths if path),
-    )
+    paths, doing = (given.file_path, given.notebook_path), tool_action(block.name, DOING)
+    call = build_call(block.id, block.name, doing, given.command, paths)
+    return replace(call, runs=()) if block.name in OTHER_SHELLS else call
 
 
 def apply_call_result(call: ToolCall, result: ContentBlock, structured: msgspec.Raw = NOTHING) -> ToolCall:
     """Return the call with its result."""
     said = "\n".join(block.text for block in read_content_blocks(result.content) if block.type == "text")
     outcome, exit_code = _call_outcome(call, result, said, structured)
-    return msgspec.structs.replace(call, outcome=outcome, exit_code=exit_code, output=result_output(said))
+    return replace(call, outcome=outcome, exit_code=exit_code, output=result_output(said))
 
 
 def parse_finish_notice(notice: str) -> tuple[str, CallOutcome, int | None]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections import OrderedDict, deque
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -25,27 +24,15 @@ from typing import Final
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from sidecar.hosts import shared
 from sidecar.hosts.codex.codec import HOST, user_folder
 from sidecar.hosts.ports import RecordedSession
 from sidecar.hosts.record_files import RecordFormat
-from sidecar.hosts.shared import (
-    CONTINUATION,
-    PATH_LIMIT,
-    name_actions,
-    result_output,
-    tool_action,
-    try_decode,
-)
+from sidecar.hosts.shared import NOTHING, checked_session_id, try_decode
+from sidecar.hosts.turns import PATH_LIMIT, TurnState, build_call, name_actions, result_output, tool_action
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.text import strip_control_codes, truncate_middle
-from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
-from sidecar.platform.ports import remember_newest
-from sidecar.platform.shell import line as shell
+from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall
 
-REQUESTS_LIMIT: Final = 5000
-"""Requests to the model whose tokens are remembered one by one: the newest."""
 OWN_GOAL: Final = "its own /goal"
 """What the host's goal is called where the record does not tell its text."""
 PROGRAM: Final = "exec"
@@ -72,7 +59,6 @@ RESULT_HEAD: Final = "Output:\n"
 SHELL_WORDS: Final = 3
 """A shell, its option, and the line."""
 HOOK_PROMPT: Final = "<hook_prompt "
-NOTHING: Final = Raw(b"null")
 
 
 # --- The lines of a rollout ---------------------------------------------------------------------------------
@@ -205,41 +191,15 @@ def _texts(raw: Raw) -> str:
 # --- The state that they give -------------------------------------------------------------------------------
 
 
-class NotedCall(Struct, frozen=True):
-    """A call, and the byte at which its line begins."""
-
-    call: ToolCall
-    at: int
-
-
-class RolloutState:
+class RolloutState(TurnState):
     """Implements hosts.record_files.RecordState. What Codex queues is not in its record."""
-
-    waiting = False
 
     def __init__(self) -> None:
         """Start before the first line."""
-        self.last_text, self.last_id, self.last_at = "", "", -1
-        self.ended_at = 0.0
+        super().__init__()
         self._said_at = 0.0
-        self._task, self._goes_on, self._prompted = "", False, False
-        self._read_only = False
+        self._task, self._prompted = "", False
         self._spent_in_all = 0
-        self._arrived: deque[tuple[int, str]] = deque(maxlen=shared.ARRIVED_LIMIT)
-        self._spent: deque[tuple[int, int]] = deque(maxlen=REQUESTS_LIMIT)
-        self._open(0)
-
-    def _open(self, at: int) -> None:
-        self._opened_at = at
-        self._prompt_id = self._task
-        self._prompts: list[str] = []
-        self._calls: OrderedDict[str, NotedCall] = OrderedDict()
-        self._interrupted = False
-
-    @property
-    def calls(self) -> tuple[ToolCall, ...]:
-        """The turn's tool calls, in order."""
-        return tuple(noted.call for noted in self._calls.values())
 
     def feed(self, at: int, raw: bytes) -> None:
         """Process the line that begins at byte `at`."""
@@ -257,33 +217,14 @@ class RolloutState:
             elif found is not None:
                 self._message(at, line, found)
 
-    def turn(self, counted_to: int, position: int) -> Turn:
-        """Return the turn up to byte `position`; see hosts.record_files.RecordState."""
-        counted_to = counted_to if counted_to >= 0 else self._opened_at
-        since = max((at for at, _ in self._arrived), default=-1)
-        begin = min(counted_to, self._opened_at)
-        return Turn(
-            prompts=tuple(self._prompts),
-            prompt_id=self._prompt_id,
-            calls=self.calls,
-            last_message=shared.clip_message(self.last_text),
-            last_message_id=self.last_id,
-            arrived=tuple(name for at, name in self._arrived if at >= begin),
-            calls_since_arrival=sum(1 for noted in self._calls.values() if noted.at > since),
-            interrupted=self._interrupted,
-            native_goal=OWN_GOAL if self._goes_on and not self._prompted else "",
-            read_only=self._read_only,
-            tokens=sum(tokens for at, tokens in self._spent if at >= counted_to),
-            position=position,
-        )
-
     # --- events
 
     def _event(self, at: int, event: Payload) -> None:
         match event.type:
             case "task_started":
                 trigger = event.turn_attribution.turn_trigger if event.turn_attribution else "goal"
-                self._task, self._goes_on, self._prompted = event.turn_id or "", trigger == "goal", False
+                self._task, self._prompted = event.turn_id or "", False
+                self._native_goal = OWN_GOAL if trigger == "goal" else ""
                 self.ended_at, self._interrupted = 0.0, False
             case "task_complete" if event.last_agent_message:
                 self.ended_at = self._said_at  # before the stop: the host writes this after its hooks
@@ -302,11 +243,9 @@ class RolloutState:
 
     def _prompt(self, at: int, text: str) -> None:
         if not self._prompted:
-            self._open(at)
-            self._prompted = True
-        self._prompts.append(shared.clip_prompt(text))
-        if len(self._prompts) > shared.PROMPTS_LIMIT:
-            del self._prompts[1]
+            self._open(at, self._task)
+            self._prompted, self._native_goal = True, ""
+        self._add_prompt(text)
 
     def _count(self, at: int, count: TokenCount | None) -> None:
         if count is None:
@@ -314,8 +253,7 @@ class RolloutState:
         total, before = count.total_token_usage.total, self._spent_in_all
         grown = total - before if 0 < before <= total else count.last_token_usage.total
         self._spent_in_all = total
-        if grown > 0:
-            self._spent.append((at, grown))
+        self._spend(at, grown)
 
     def _item(self, at: int, item: Item | None) -> None:
         if item is None:
@@ -325,9 +263,10 @@ class RolloutState:
             case "UserMessage":
                 self._prompt(at, _texts(item.content))
             case "HookPrompt":
-                self._delivered(at, "".join(part.text for part in item.fragments))
+                self._deliver(at, "".join(part.text for part in item.fragments))
             case "CommandExecution" if item.exit_code is not None and item.source != "user_shell":
-                call = _run_call(item.id, "exec_command", item.command)
+                line = _command_line(item.command)
+                call = build_call(item.id, "exec_command", ToolAction.RUN, line)
                 said = result_output(item.aggregated_output or "")
                 self._note(at, replace(call, outcome=outcome, exit_code=item.exit_code, output=said))
             case "FileChange":
@@ -345,13 +284,6 @@ class RolloutState:
         edit = ToolCall(id=name, tool="apply_patch", doing=ToolAction.EDIT, outcome=outcome, paths=paths)
         self._note(at, edit)
 
-    def _note(self, at: int, call: ToolCall) -> None:
-        """Remember a call, in its place if it is known."""
-        if call.id in self._calls:
-            self._calls[call.id] = replace(self._calls[call.id], call=call)
-        elif call.id:
-            remember_newest(self._calls, call.id, NotedCall(call, at), shared.CALLS_LIMIT)
-
     # --- messages to and from the model
 
     def _message(self, at: int, line: RolloutLine, found: Payload) -> None:
@@ -362,17 +294,13 @@ class RolloutState:
                     self._said_at = line.timestamp.timestamp() if line.timestamp else 0.0
             case "message" if found.role == "user" and line.ordinal is None:
                 text = _texts(found.content)
-                self._delivered(at, text if text.startswith(HOOK_PROMPT) else "")
+                self._deliver(at, text if text.startswith(HOOK_PROMPT) else "")
             case "function_call" | "custom_tool_call":
                 self._called(at, found, recorded=line.ordinal is not None)
             case "function_call_output" | "custom_tool_call_output":
                 self._returned(at, found.call_id, _texts(found.output))
             case _:
                 pass
-
-    def _delivered(self, at: int, text: str) -> None:
-        if mark := CONTINUATION.search(text):
-            self._arrived.append((at, mark[1]))
 
     def _called(self, at: int, found: Payload, *, recorded: bool) -> None:
         """Take in a call that has no result yet. `recorded`: what a program does is recorded as items."""
@@ -381,12 +309,11 @@ class RolloutState:
         doing = tool_action(tool, DOING)
         if tool == PROGRAM:
             doing = ToolAction.READ if recorded else ToolAction.RUN
-        call = ToolCall(id=found.call_id, tool=tool[:PATH_LIMIT], doing=doing, outcome=CallOutcome.PENDING)
+        given = None
         if doing is ToolAction.RUN and tool != PROGRAM:
             given = try_decode(_texts(found.arguments).encode("utf-8", "replace"), CallArguments)
-            given = given or CallArguments()
-            call = _run_call(found.call_id, tool, given.cmd or given.command)
-        self._note(at, call)
+        line = _command_line(given.cmd or given.command) if given else ""
+        self._note(at, build_call(found.call_id, tool, doing, line))
 
     def _returned(self, at: int, name: str, said: str) -> None:
         """Take in a result, unless an item told of the call before. A process may go on behind its call."""
@@ -403,19 +330,11 @@ class RolloutState:
         self._note(at, replace(call, outcome=outcome, exit_code=told, output=result_output(said)))
 
 
-def _run_call(name: str, tool: str, command: str | tuple[str, ...]) -> ToolCall:
-    """Return the call of a command that has no result yet."""
-    if not isinstance(command, str):
-        command = command[-1] if len(command) == SHELL_WORDS and command[1].startswith("-") else join(command)
-    line = strip_control_codes(command)
-    return ToolCall(
-        id=name,
-        tool=tool,
-        doing=ToolAction.RUN,
-        outcome=CallOutcome.PENDING,
-        command=truncate_middle(line, shared.COMMAND_LIMIT),
-        runs=shell.parse_simple_commands(line),
-    )
+def _command_line(command: str | tuple[str, ...]) -> str:
+    """Return a command, which is a line or its words, as a line."""
+    if isinstance(command, str):
+        return command
+    return command[-1] if len(command) == SHELL_WORDS and command[1].startswith("-") else join(command)
 
 
 ROLLOUT: Final = RecordFormat(state=RolloutState, opens_turn=opens_task)
@@ -449,7 +368,7 @@ def read_recorded(path: Path) -> RecordedSession:
     if line is None or meta is None or meta.thread_source != "user":
         raise BadInputError(f"{path}: no rollout of a session of Codex")
     return RecordedSession(
-        key=SessionKey(HOST, shared.checked_session_id(meta.id)),
+        key=SessionKey(HOST, checked_session_id(meta.id)),
         project=meta.cwd,
         began=line.timestamp.timestamp() if line.timestamp else 0.0,
         changed=path.stat().st_mtime,

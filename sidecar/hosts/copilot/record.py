@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,36 +20,18 @@ from msgspec.structs import replace
 from sidecar.hosts.copilot.codec import TITLE
 from sidecar.hosts.ports import RecordedSession
 from sidecar.hosts.record_files import RecordFormat
-from sidecar.hosts.shared import (
-    ARRIVED_LIMIT,
-    CALLS_LIMIT,
-    COMMAND_LIMIT,
-    CONTINUATION,
-    COPILOT,
-    PATH_LIMIT,
-    PROMPTS_LIMIT,
-    clip_message,
-    clip_prompt,
-    name_actions,
-    result_output,
-    tool_action,
-    try_decode,
-)
+from sidecar.hosts.shared import CONTINUATION, COPILOT, NOTHING, try_decode
 from sidecar.hosts.steering import copilot_user_folder
+from sidecar.hosts.turns import PATH_LIMIT, TurnState, build_call, name_actions, result_output, tool_action
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.text import strip_control_codes, truncate_middle
-from sidecar.kernel.turn import CallOutcome, ToolAction, ToolCall, Turn
-from sidecar.platform.ports import remember_newest
-from sidecar.platform.shell import line as shell
+from sidecar.kernel.turn import CallOutcome, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sidecar.hosts.record_files import RecordState
 
-REQUESTS_LIMIT: Final = 5000
-"""Requests to the model whose tokens are remembered one by one: the newest."""
 HEAD_BYTES: Final = 64 * 1024
 """Bytes of a log in which its first line ends."""
 DOING: Final = name_actions(
@@ -81,7 +62,7 @@ class ToolRequest(Struct, frozen=True, rename="camel"):
 
     tool_call_id: str
     name: str = ""
-    arguments: Raw = Raw(b"null")
+    arguments: Raw = NOTHING
 
 
 class ToolText(Struct, frozen=True):
@@ -175,54 +156,19 @@ def opens_turn(raw: bytes) -> bool:
 # --- The state that they give -------------------------------------------------------------------------------
 
 
-class EventLogState:
+class EventLogState(TurnState):
     """Implements hosts.record_files.RecordState. What waits in the host's queue is not in its record."""
-
-    waiting = False
 
     def __init__(self) -> None:
         """Start before the first line."""
-        self.last_text, self.last_id, self.last_at = "", "", -1
-        self.ended_at = 0.0
-        self._mode, self._reason = "", ""
-        self._arrived: deque[tuple[int, str]] = deque(maxlen=ARRIVED_LIMIT)
-        self._spent: deque[tuple[int, int]] = deque(maxlen=REQUESTS_LIMIT)
-        self._open(0, "", [])
-
-    def _open(self, at: int, prompt_id: str, prompts: list[str]) -> None:
-        self._opened_at, self._prompt_id, self._prompts = at, prompt_id, prompts
-        self._calls: OrderedDict[str, ToolCall] = OrderedDict()
-        self._since_arrival, self._asks, self._interrupted = 0, True, False
-
-    @property
-    def calls(self) -> tuple[ToolCall, ...]:
-        """The turn's tool calls, in order."""
-        return tuple(self._calls.values())
-
-    def turn(self, counted_to: int, position: int) -> Turn:
-        """Return the turn up to byte `position`; see hosts.record_files.RecordState."""
-        counted_to = counted_to if counted_to >= 0 else self._opened_at
-        begin = min(counted_to, self._opened_at)
-        return Turn(
-            prompts=tuple(self._prompts),
-            prompt_id=self._prompt_id,
-            calls=self.calls,
-            last_message=clip_message(self.last_text),
-            last_message_id=self.last_id,
-            arrived=tuple(name for at, name in self._arrived if at >= begin),
-            calls_since_arrival=self._since_arrival,
-            interrupted=self._interrupted,
-            native_goal=AUTOPILOT if self._mode == "autopilot" else "",
-            read_only=self._mode == "plan",
-            tokens=sum(tokens for at, tokens in self._spent if at >= counted_to),
-            position=position,
-        )
+        super().__init__()
+        self._reason, self._asks = "", True
 
     def feed(self, at: int, raw: bytes) -> None:
         """Process the line that begins at byte `at`."""
         line = try_decode(raw, EventLine)
         if line is not None and line.data.usage is not None:
-            self._spent.append((at, line.data.usage.total))
+            self._spend(at, line.data.usage.total)
         elif line is not None and not line.agent_id:
             self._event(at, line, line.data)
 
@@ -235,56 +181,46 @@ class EventLogState:
                 self._said(at, data)
             case "assistant.turn_end" if not self._asks and line.timestamp:
                 self.ended_at = line.timestamp.timestamp()
-            case "tool.execution_complete" if call := self._calls.get(data.tool_call_id):
-                self._calls[call.id] = _with_result(call, data)
+            case "tool.execution_complete" if noted := self._calls.get(data.tool_call_id):
+                self._note(at, _with_result(noted.call, data))
             case "abort":
                 self._interrupted = True
                 for call in self.calls:
                     if call.outcome is CallOutcome.PENDING:
-                        self._calls[call.id] = replace(call, outcome=CallOutcome.INTERRUPTED)
+                        self._note(at, replace(call, outcome=CallOutcome.INTERRUPTED))
             case "hook.end" if data.hook_type == "agentStop":
                 self._reason = data.output.reason if data.output and data.output.decision == "block" else ""
             case "session.mode_changed":
-                self._mode = data.new_mode
+                self._native_goal = AUTOPILOT if data.new_mode == "autopilot" else ""
+                self._read_only = data.new_mode == "plan"
             case _:
                 pass
 
     def _prompted(self, at: int, line: EventLine, data: Data) -> None:
         mark = CONTINUATION.match(line.prompt)
         if mark is not None and line.prompt == self._reason:
-            self._arrived.append((at, mark[1]))
-            self._since_arrival = 0
+            self._deliver(at, line.prompt)
         elif not line.prompt or mark is not None or line.prompt == self._reason:
             pass  # the host's own, words of ours that were typed, or another hook's
         elif data.delivery == "steering":
-            self._prompts.append(clip_prompt(line.prompt))
-            del self._prompts[1 : 1 - PROMPTS_LIMIT]
+            self._add_prompt(line.prompt)
         else:
-            self._open(at, data.message_id, [clip_prompt(line.prompt)])
+            self._open(at, data.message_id, line.prompt)
 
     def _said(self, at: int, data: Data) -> None:
         self.ended_at, self._asks, self._interrupted = 0.0, bool(data.tool_requests), False
-        self._since_arrival += len(data.tool_requests)
         for request in data.tool_requests:
-            remember_newest(self._calls, request.tool_call_id, _read_call(request), CALLS_LIMIT)
+            self._note(at, _read_call(request))
         if (text := data.content.strip()) or not data.tool_requests:
             self.last_text, self.last_id, self.last_at = text, data.message_id, at
 
 
 def _read_call(request: ToolRequest) -> ToolCall:
     """Read a call that has no result yet."""
-    doing = tool_action(request.name, DOING)
     given = try_decode(request.arguments, CallArguments) or CallArguments()
-    line = strip_control_codes(given.command) if doing is ToolAction.RUN else ""
-    return ToolCall(
-        id=request.tool_call_id,
-        tool=request.name[:PATH_LIMIT],
-        doing=doing,
-        outcome=CallOutcome.PENDING,
-        command=truncate_middle(line, COMMAND_LIMIT),
-        runs=() if request.name == "powershell" else shell.parse_simple_commands(line),
-        paths=(given.path[:PATH_LIMIT],) if doing is ToolAction.EDIT and given.path else (),
-    )
+    doing = tool_action(request.name, DOING)
+    call = build_call(request.tool_call_id, request.name, doing, given.command, (given.path,))
+    return replace(call, runs=()) if request.name == "powershell" else call
 
 
 def _with_result(call: ToolCall, data: Data) -> ToolCall:

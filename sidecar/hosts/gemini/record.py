@@ -15,38 +15,34 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
-from sidecar.hosts import shared
 from sidecar.hosts.gemini.codec import COMMAND, COMMAND_END, HOST
 from sidecar.hosts.ports import RecordedSession
 from sidecar.hosts.record_files import RecordFormat, RecordState
-from sidecar.hosts.shared import try_decode
+from sidecar.hosts.shared import CALLS_LIMIT, CONTINUATION, NOTHING, try_decode
 from sidecar.hosts.steering import gemini_folder
+from sidecar.hosts.turns import TurnState, build_call, build_todo, name_actions, result_output, tool_action
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.text import strip_control_codes, truncate_middle
 from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall, Turn
 from sidecar.platform.ports import remember_newest
-from sidecar.platform.shell import line as shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-NOTHING: Final = Raw(b"null")
-REQUESTS_LIMIT: Final = 5000
-"""Requests to the model whose tokens are remembered one by one: the newest."""
 MESSAGES_LIMIT: Final = 2000
 """Messages of a turn that are remembered: the newest."""
 CANCELLED: Final = "Request cancelled."
 ADDED: Final = ("<session_context>", "<hook_context>")
 """How texts of a user message begin that the host adds."""
-DOING: Final = shared.name_actions(
+DOING: Final = name_actions(
     run="run_shell_command",
     edit="replace write_file",
     todo="write_todos",
@@ -156,7 +152,7 @@ def _opens_turn(raw: bytes) -> bool:
     """Return whether this line is a person's prompt."""
     line = try_decode(raw, _Line) if b'"user"' in raw else None
     text = _user_text(_parts(line.content)) if line is not None and line.type == "user" else ""
-    return bool(text) and shared.CONTINUATION.match(text) is None
+    return bool(text) and CONTINUATION.match(text) is None
 
 
 # --- What tools did -----------------------------------------------------------------------------------------
@@ -164,23 +160,14 @@ def _opens_turn(raw: bytes) -> bool:
 
 def _read_call(call: _Call) -> ToolCall:
     """Return a call with what it returned."""
-    doing, given = shared.tool_action(call.name, DOING), try_decode(call.args, _Arguments) or _Arguments()
-    line = strip_control_codes(given.command) if doing is ToolAction.RUN else ""
+    doing, given = tool_action(call.name, DOING), try_decode(call.args, _Arguments) or _Arguments()
+    asked = build_call(call.id, call.name, doing, given.command, (given.file_path,))
     responses = [part.function_response.response for part in _parts(call.result) if part.function_response]
     said = "\n".join(one.output or one.error for one in responses)
     outcome = OUTCOMES.get(call.status, CallOutcome.PENDING)
     code = _exit_code(said) if doing is ToolAction.RUN and outcome is CallOutcome.OK else None
-    return ToolCall(
-        id=call.id,
-        tool=call.name[: shared.PATH_LIMIT],
-        doing=doing,
-        outcome=CallOutcome.FAILED if code else outcome,
-        command=truncate_middle(line, shared.COMMAND_LIMIT),
-        runs=shell.parse_simple_commands(line),
-        paths=(given.file_path[: shared.PATH_LIMIT],) if doing is ToolAction.EDIT and given.file_path else (),
-        exit_code=code,
-        output=shared.result_output(said),
-    )
+    outcome = CallOutcome.FAILED if code else outcome
+    return replace(asked, outcome=outcome, exit_code=code, output=result_output(said))
 
 
 def _exit_code(said: str) -> int | None:
@@ -199,7 +186,7 @@ def _exit_code(said: str) -> int | None:
 # --- The state of a chat ------------------------------------------------------------------------------------
 
 
-class GeminiState:
+class GeminiState(TurnState):
     """The state of one chat; implements record_files.RecordState.
 
     `waiting`: the person pressed Esc, so that no answer of a hook reaches the agent; prompts that wait do not
@@ -208,16 +195,13 @@ class GeminiState:
 
     def __init__(self) -> None:
         """Start before the first line."""
-        self.last_text, self.last_id, self.last_at, self.ended_at = "", "", -1, 0.0
-        self._arrived: deque[tuple[int, str]] = deque(maxlen=shared.ARRIVED_LIMIT)
-        self._spent: OrderedDict[str, tuple[int, int]] = OrderedDict()
         self._held: list[bytes] = []
-        self._open(0, "", "")
+        super().__init__()
 
-    def _open(self, at: int, prompt_id: str, prompt: str) -> None:
-        self._opened_at, self._prompt_id, self._prompt = at, prompt_id, prompt
+    def _open(self, at: int, prompt_id: str, *prompts: str) -> None:
+        super()._open(at, prompt_id, *prompts)
         self._messages: OrderedDict[str, tuple[ToolCall, ...]] = OrderedDict()
-        self._todos, self._after, self.waiting = tuple[Todo, ...](), "", False
+        self._todos, self._after = tuple[Todo, ...](), ""
 
     def feed(self, at: int, raw: bytes) -> None:
         """Process the line that begins at byte `at`."""
@@ -233,56 +217,48 @@ class GeminiState:
             self._take(at, line)
 
     @property
+    def waiting(self) -> bool:
+        """Whether the person pressed Esc."""
+        return self._interrupted
+
+    @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The turn's tool calls, in order; the last ones, if there are many."""
-        return tuple(call for calls in self._messages.values() for call in calls)[-shared.CALLS_LIMIT :]
+        return tuple(call for calls in self._messages.values() for call in calls)[-CALLS_LIMIT:]
 
     def turn(self, counted_to: int, position: int) -> Turn:
-        """Return the turn up to byte `position`, with the tokens of requests from byte `counted_to` on.
+        """Return the turn up to byte `position`; see hosts.record_files.RecordState."""
+        modes = [call.tool for call in self.calls if call.tool in MODES]
+        found, plans = super().turn(counted_to, position), modes[-1:] == [MODES[0]]
+        return replace(found, todos=self._todos, read_only=plans)
 
-        A negative `counted_to` means the beginning of the turn.
-        """
-        counted_to = counted_to if counted_to >= 0 else self._opened_at
-        modes, since = [call.tool for call in self.calls if call.tool in MODES], 0
+    def _count_calls_since_arrival(self) -> int:
+        since = 0
         for name, calls in self._messages.items():
             since = 0 if name == self._after else since + len(calls)
-        return Turn(
-            prompts=(self._prompt,) if self._prompt else (),
-            prompt_id=self._prompt_id,
-            calls=self.calls,
-            last_message=shared.clip_message(self.last_text),
-            last_message_id=self.last_id,
-            arrived=tuple(name for at, name in self._arrived if at >= min(counted_to, self._opened_at)),
-            calls_since_arrival=min(since, shared.CALLS_LIMIT),
-            todos=self._todos,
-            interrupted=self.waiting,
-            read_only=modes[-1:] == [MODES[0]],
-            tokens=sum(tokens for at, tokens in self._spent.values() if at >= counted_to),
-            position=position,
-        )
+        return min(since, CALLS_LIMIT)
 
-    def _take(self, at: int, line: _Line) -> None:
+    def _take(self, at: int, line: _Line, *, repeated: bool = False) -> None:
         match line.type:
             case "user":
                 self._user(at, line, _user_text(_parts(line.content)))
             case "gemini":
                 self._agent(at, line)
-                if line.tokens is not None and line.tokens.counted:
-                    first, _ = self._spent.get(line.id, (at, 0))
-                    remember_newest(self._spent, line.id, (first, line.tokens.counted), REQUESTS_LIMIT)
+                if line.tokens is not None and not repeated:
+                    self._spend(at, line.tokens.counted, line.id)
             case "info":
-                self.waiting |= try_decode(line.content, str) == CANCELLED
+                self._interrupted |= try_decode(line.content, str) == CANCELLED
             case _:
                 pass
 
     def _user(self, at: int, line: _Line, text: str) -> None:
-        if (ours := shared.CONTINUATION.match(text)) is not None:
+        if (ours := CONTINUATION.match(text)) is not None:
             self._messages[line.id], self._after = (), line.id
             if ours[1] not in {name for _, name in self._arrived}:
-                self._arrived.append((at, ours[1]))
+                self._deliver(at, text)
         elif text:
             at = self._opened_at if line.id == self._prompt_id else at
-            self._open(at, line.id, shared.clip_prompt(text))
+            self._open(at, line.id, text)
 
     def _agent(self, at: int, line: _Line) -> None:
         calls = tuple(map(_read_call, line.tool_calls))
@@ -290,17 +266,17 @@ class GeminiState:
         for call, given in zip(calls, line.tool_calls, strict=True):
             if call.doing is ToolAction.TODO and call.outcome is CallOutcome.OK:
                 listed = (try_decode(given.args, _Arguments) or _Arguments()).todos
-                self._todos = tuple(shared.build_todo(item.description, item.status) for item in listed)
+                self._todos = tuple(build_todo(item.description, item.status) for item in listed)
         text = "\n".join(part.text for part in _parts(line.content)).strip()
         if text:
             self.last_text, self.last_id, self.last_at = text, line.id, at
 
     def _replace(self, at: int, messages: Iterable[Raw]) -> None:
-        interrupted, spent = self.waiting, self._spent.copy()
+        interrupted = self._interrupted
         for raw in messages:
             if (line := try_decode(raw, _Line)) is not None:
-                self._take(at, line)
-        self.waiting, self._spent = interrupted, spent
+                self._take(at, line, repeated=True)
+        self._interrupted = interrupted
 
 
 def _is_complete(state: RecordState, said: str, since: int) -> bool:

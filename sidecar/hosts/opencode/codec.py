@@ -16,6 +16,7 @@ from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.messages import ABORTED, describe_host_error, unquote_arguments
 from sidecar.hosts.shared import (
     HOSTILE_NAME_SHOWN,
+    NOTHING,
     OPENCODE,
     EventFields,
     checked_project_folder,
@@ -133,7 +134,7 @@ class SessionIdleEvent(PluginEventBase, frozen=True, kw_only=True, tag="session.
 class SessionErrorEvent(PluginEventBase, frozen=True, kw_only=True, tag="session.error"):
     """A turn ended early."""
 
-    error: msgspec.Raw = wire.NOTHING
+    error: msgspec.Raw = NOTHING
 
 
 class SessionDeletedEvent(PluginEventBase, frozen=True, kw_only=True, tag="session.deleted"):

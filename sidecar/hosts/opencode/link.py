@@ -15,8 +15,7 @@ from typing import Any, Final, Protocol
 from msgspec import Raw, Struct
 from msgspec.structs import replace
 
-from sidecar.hosts.opencode import wire
-from sidecar.hosts.shared import try_decode
+from sidecar.hosts.shared import NOTHING, try_decode
 from sidecar.kernel.text import clean_text
 from sidecar.platform.ports import remember_newest
 from sidecar.platform.rpc import PeerError
@@ -65,7 +64,7 @@ class _Session(Struct, frozen=True):
 
 class _EventHead(Struct, frozen=True):
     session: _Session = _Session()
-    last: Raw = wire.NOTHING
+    last: Raw = NOTHING
     messages: Raw = Raw(b"")
 
 

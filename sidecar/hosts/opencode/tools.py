@@ -11,31 +11,21 @@ import re
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
-from sidecar.hosts.opencode.wire import (
-    NOTHING,
-    MessagePart,
-    ToolState,
-    decode_text,
-)
-from sidecar.hosts.shared import (
-    COMMAND_LIMIT,
+from sidecar.hosts.opencode.wire import MessagePart, ToolState, decode_text
+from sidecar.hosts.shared import NOTHING, decode_each, try_decode
+from sidecar.hosts.turns import (
     OUTPUT_LIMIT,
-    PATH_LIMIT,
     TODO_LIMIT,
+    build_call,
     build_todo,
-    decode_each,
     name_actions,
     result_output,
     tool_action,
-    try_decode,
 )
-from sidecar.kernel.text import strip_control_codes, truncate_middle
 from sidecar.kernel.turn import CallOutcome, Todo, ToolAction, ToolCall
-from sidecar.platform.shell import line as shell
 
-PATHS_LIMIT: Final = 100
-"""Files of one patch that are kept."""
 PATCH_LIMIT: Final = 256 * 1024
 """Characters of a patch that are searched for file names."""
 
@@ -90,20 +80,11 @@ def read_tool_part(part: MessagePart) -> ToolCall:
     state = try_decode(part.state, ToolState) or ToolState()
     doing = tool_action(part.tool, DOING)
     given = try_decode(state.input, OpenCodeToolInput) or OpenCodeToolInput()
-    line = strip_control_codes(given.command) if doing is ToolAction.RUN else ""
+    paths = (given.file_path, *map(str.strip, PATCHED_PATH.findall(given.patch[:PATCH_LIMIT])))
     outcome, exit_code = _part_outcome(part, doing, state)
     said = decode_text(state.error) if state.status == "error" else decode_text(state.output)
-    return ToolCall(
-        id=part.call_id or part.id,
-        tool=part.tool[:PATH_LIMIT],
-        doing=doing,
-        outcome=outcome,
-        command=truncate_middle(line, COMMAND_LIMIT),
-        runs=shell.parse_simple_commands(line),
-        paths=_edited_paths(given) if doing is ToolAction.EDIT else (),
-        exit_code=exit_code,
-        output=result_output(said),
-    )
+    asked = build_call(part.call_id or part.id, part.tool, doing, given.command, paths)
+    return replace(asked, outcome=outcome, exit_code=exit_code, output=result_output(said))
 
 
 def read_todo_part(part: MessagePart) -> tuple[Todo, ...]:
@@ -113,12 +94,6 @@ def read_todo_part(part: MessagePart) -> tuple[Todo, ...]:
     found = decode_each(given.todos, tuple[TodoItem, ...], TodoItem) or ()
     kept = [item for item in found[:TODO_LIMIT] if item is not None and item.status != "cancelled"]
     return tuple(build_todo(item.content, item.status) for item in kept)
-
-
-def _edited_paths(given: OpenCodeToolInput) -> tuple[str, ...]:
-    patched = (path.strip() for path in PATCHED_PATH.findall(given.patch[:PATCH_LIMIT]))
-    named = dict.fromkeys(path[:PATH_LIMIT] for path in (given.file_path, *patched))
-    return tuple(path for path in named if path.strip())[:PATHS_LIMIT]
 
 
 def _part_outcome(part: MessagePart, doing: ToolAction, state: ToolState) -> tuple[CallOutcome, int | None]:

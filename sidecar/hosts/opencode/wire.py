@@ -14,10 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
-from sidecar.hosts.shared import decode_each, try_decode
+from sidecar.hosts.shared import NOTHING, decode_each, try_decode
 from sidecar.kernel.settings import TokenUsage
 
-NOTHING: Final = msgspec.Raw(b"null")
 BYTES_LIMIT: Final = 64 * 1024 * 1024
 """Bytes of a whole history; a longer one is not read."""
 MESSAGES_LIMIT: Final = 10_000

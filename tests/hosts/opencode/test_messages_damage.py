@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.opencode.writing import RECORDED, answer, bash, read, text, tool, user
-from sidecar.hosts import shared
+from sidecar.hosts import turns
 from sidecar.hosts.opencode import messages, wire
 from sidecar.hosts.shared import CALLS_LIMIT, MESSAGE_LIMIT, PROMPT_LIMIT, PROMPTS_LIMIT
 from support.table import over_table
@@ -62,8 +62,8 @@ def test_everything_is_bounded() -> None:
     assert len(turn.calls) == CALLS_LIMIT == turn.calls_since_arrival
     assert len(turn.prompts[0]) == PROMPT_LIMIT
     assert len(turn.last_message) == MESSAGE_LIMIT
-    assert max(len(call.command) for call in turn.calls) == shared.COMMAND_LIMIT
-    assert (len(turn.todos), len(turn.todos[0].text)) == (shared.TODO_LIMIT, shared.TODO_TEXT_LIMIT)
+    assert max(len(call.command) for call in turn.calls) == turns.COMMAND_LIMIT
+    assert (len(turn.todos), len(turn.todos[0].text)) == (turns.TODO_LIMIT, turns.TODO_TEXT_LIMIT)
 
 
 def test_of_many_prompts_the_first_and_the_newest_are_kept() -> None:

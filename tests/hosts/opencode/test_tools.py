@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hosts.opencode.writing import Fields, answer, bash, one_call, read, text, tool, user
-from sidecar.hosts import shared
+from sidecar.hosts import turns
 from sidecar.kernel.turn import CallOutcome, Todo, ToolAction
 from support.table import over_table
 
@@ -78,7 +78,7 @@ def test_the_paths_of_an_edit_are_those_of_the_file_or_of_every_file_of_a_patch(
 def test_colours_go_and_a_long_output_keeps_its_end() -> None:
     call = one_call(bash("make", 0, "\x1b[31mred\x1b[0m" + "x" * 200_000 + "end"))
 
-    assert len(call.output) == shared.OUTPUT_LIMIT
+    assert len(call.output) == turns.OUTPUT_LIMIT
     assert call.output.endswith("xend")
     assert one_call(bash("make", 0, "\x1b[31mred\x1b[0m")).output == "red"
 
