@@ -3,22 +3,22 @@
 Those of a host are imported when it first speaks: few users have more than one.
 """
 
-# ruff: noqa: PLC0415 - see above
-
 from __future__ import annotations
 
 import contextlib
 import os
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 from sidecar.evidence.ports import EvidenceServices
 from sidecar.hosts import unrecorded
 from sidecar.hosts.ports import HostCodec, HostTranscripts, Transcripts
+from sidecar.hosts.record_files import RecordFiles
 from sidecar.hosts.shared import ACP, COPILOT, OPENCODE
 from sidecar.hosts.steering import (
     CLAUDE_STEERING,
@@ -53,104 +53,15 @@ class Host(Struct, frozen=True):
     altered: Callable[[HostEvent], str] = lambda _: ""
 
 
-def _claude_code_codec() -> HostCodec:
-    from sidecar.hosts.claude_code.codec import ClaudeCodeCodec
-
-    return ClaudeCodeCodec()
-
-
-def _claude_code_record(services: EvidenceServices) -> Transcripts:
-    from sidecar.hosts.claude_code.record import RECORD
-    from sidecar.hosts.record_files import RecordFiles
-
-    return RecordFiles(RECORD, services.clock.pause)
+def _on_call(place: str) -> Callable[..., Any]:
+    """Return what calls `MODULE:NAME` of sidecar.hosts, and imports the module only then."""
+    module, _, name = place.partition(":")
+    return lambda *given: getattr(import_module(f"sidecar.hosts.{module}"), name)(*given)  # noqa: PLW0108 - later
 
 
-def _altered_in_claude_code(event: HostEvent) -> str:
-    from sidecar.hosts.claude_code.settings import altered_plugin
-
-    return altered_plugin(event.environment)
-
-
-def _codex_codec() -> HostCodec:
-    from sidecar.hosts.codex.codec import CodexCodec
-
-    return CodexCodec()
-
-
-def _codex_record(services: EvidenceServices) -> Transcripts:
-    from sidecar.hosts.codex.record import ROLLOUT
-    from sidecar.hosts.record_files import RecordFiles
-
-    return RecordFiles(ROLLOUT, services.clock.pause)
-
-
-def _altered_in_codex(event: HostEvent) -> str:
-    from sidecar.hosts.codex.install import altered_plugin
-
-    return altered_plugin(event.environment)
-
-
-def _opencode_codec() -> HostCodec:
-    from sidecar.hosts.opencode.codec import OpenCodeCodec
-
-    return OpenCodeCodec()
-
-
-def _opencode_record(services: EvidenceServices) -> Transcripts:
-    from sidecar.hosts.opencode.record import OpenCodeHistory
-
-    return OpenCodeHistory(services.clock.now)
-
-
-def _altered_in_opencode(event: HostEvent) -> str:
-    from sidecar.hosts.opencode.plugin_file import altered_plugin
-
-    return altered_plugin(event.environment, Path(event.project))
-
-
-def _copilot_codec() -> HostCodec:
-    from sidecar.hosts.copilot.codec import CopilotCodec
-
-    return CopilotCodec()
-
-
-def _copilot_record(services: EvidenceServices) -> Transcripts:
-    from sidecar.hosts.copilot.record import RECORD
-    from sidecar.hosts.record_files import RecordFiles
-
-    return RecordFiles(RECORD, services.clock.pause)
-
-
-def _gemini_codec() -> HostCodec:
-    from sidecar.hosts.gemini.codec import GeminiCodec
-
-    return GeminiCodec()
-
-
-def _gemini_record(services: EvidenceServices) -> Transcripts:
-    from sidecar.hosts.gemini.record import RECORD
-    from sidecar.hosts.record_files import RecordFiles
-
-    return RecordFiles(RECORD, services.clock.pause)
-
-
-def _altered_in_gemini(_event: HostEvent) -> str:
-    from sidecar.hosts.gemini.install import altered_extension
-
-    return altered_extension()
-
-
-def _acp_codec() -> HostCodec:
-    from sidecar.hosts.acp.codec import AcpCodec
-
-    return AcpCodec()
-
-
-def _acp_record(services: EvidenceServices) -> Transcripts:
-    from sidecar.hosts.acp.record import AcpTurns
-
-    return AcpTurns(services.clock.now)
+def _files(module: str) -> Callable[[EvidenceServices], Transcripts]:
+    """Return what builds the reader of a host's files, whose RECORD is in this module."""
+    return lambda services: RecordFiles(import_module(f"sidecar.hosts.{module}").RECORD, services.clock.pause)
 
 
 def _stops(services: EvidenceServices) -> Transcripts:
@@ -158,12 +69,40 @@ def _stops(services: EvidenceServices) -> Transcripts:
 
 
 HOSTS: Final = {
-    "claude-code": Host(_claude_code_codec, _claude_code_record, CLAUDE_STEERING, _altered_in_claude_code),
-    OPENCODE: Host(_opencode_codec, _opencode_record, OPENCODE_STEERING, _altered_in_opencode),
-    "codex": Host(_codex_codec, _codex_record, CODEX_STEERING, _altered_in_codex),
-    COPILOT: Host(_copilot_codec, _copilot_record, COPILOT_STEERING, _altered_in_claude_code),
-    "gemini": Host(_gemini_codec, _gemini_record, GEMINI_STEERING, _altered_in_gemini),
-    ACP: Host(_acp_codec, _acp_record),
+    "claude-code": Host(
+        _on_call("claude_code.codec:ClaudeCodeCodec"),
+        _files("claude_code.record"),
+        CLAUDE_STEERING,
+        lambda event: _on_call("claude_code.settings:altered_plugin")(event.environment),
+    ),
+    OPENCODE: Host(
+        _on_call("opencode.codec:OpenCodeCodec"),
+        lambda services: _on_call("opencode.record:OpenCodeHistory")(services.clock.now),
+        OPENCODE_STEERING,
+        lambda event: _on_call("opencode.plugin_file:altered_plugin")(event.environment, Path(event.project)),
+    ),
+    "codex": Host(
+        _on_call("codex.codec:CodexCodec"),
+        _files("codex.record"),
+        CODEX_STEERING,
+        lambda event: _on_call("codex.install:altered_plugin")(event.environment),
+    ),
+    COPILOT: Host(
+        _on_call("copilot.codec:CopilotCodec"),
+        _files("copilot.record"),
+        COPILOT_STEERING,
+        lambda event: _on_call("claude_code.settings:altered_plugin")(event.environment),
+    ),
+    "gemini": Host(
+        _on_call("gemini.codec:GeminiCodec"),
+        _files("gemini.record"),
+        GEMINI_STEERING,
+        lambda _: _on_call("gemini.install:altered_extension")(),
+    ),
+    ACP: Host(
+        _on_call("acp.codec:AcpCodec"),
+        lambda services: _on_call("acp.record:AcpTurns")(services.clock.now),
+    ),
     unrecorded.HOST: Host(lambda: unrecorded.MarkerCodec(os.environ), _stops),
     RUN_HOST: Host(RunCodec, _stops),
 }
@@ -204,18 +143,13 @@ def altered_plugin(host: str, event: HostEvent) -> str:
 
 def build_toasts() -> Toasts:
     """Build what shows messages in OpenCode that answer no event."""
-    return built_on_use(_toasts)
+    toasts: Toasts = built_on_use(_on_call("opencode.link:Toasts"))
+    return toasts
 
 
 def remember_opencode(peer: Peer, event: bytes, toasts: Toasts) -> None:
     """Let what this task does reach the OpenCode that sent the event."""
-    from sidecar.hosts.opencode import link
+    from sidecar.hosts.opencode import link  # noqa: PLC0415 - see above
 
     link.set_session_context(peer, event)
     toasts.remember()
-
-
-def _toasts() -> Toasts:
-    from sidecar.hosts.opencode.link import Toasts
-
-    return Toasts()

@@ -337,7 +337,7 @@ def _command_line(command: str | tuple[str, ...]) -> str:
     return command[-1] if len(command) == SHELL_WORDS and command[1].startswith("-") else join(command)
 
 
-ROLLOUT: Final = RecordFormat(state=RolloutState, opens_turn=opens_task)
+RECORD: Final = RecordFormat(state=RolloutState, opens_turn=opens_task)
 
 
 # --- Sessions that were recorded, for people who have not put Supervisor into the host ----------------------

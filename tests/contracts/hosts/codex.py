@@ -34,7 +34,7 @@ from contracts.hosts.adapter import (
     WasSentBack,
     take,
 )
-from sidecar.hosts.codex.record import ROLLOUT
+from sidecar.hosts.codex.record import RECORD
 from sidecar.hosts.record_files import RecordFiles
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class Codex(HostAdapter):
         )
 
     def reader(self, pause: Callable[[float], Awaitable[object]]) -> Reader:
-        return RecordFiles(ROLLOUT, pause)
+        return RecordFiles(RECORD, pause)
 
     def _line(self, kind: str, **payload: Any) -> None:
         self._lines += 1

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 from msgspec.structs import replace
 
-from sidecar.hosts.codex.record import ROLLOUT, RolloutState, newest_session, opens_task, read_recorded
+from sidecar.hosts.codex.record import RECORD, RolloutState, newest_session, opens_task, read_recorded
 from sidecar.hosts.record_files import RecordFiles
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import AgentStopped
@@ -28,7 +28,7 @@ async def read(name: str, said: str) -> Turn:
     stop = AgentStopped(
         key=SessionKey("codex", "s"), project="/p", transcript=str(FIXTURES / name), last_message=said
     )
-    return await RecordFiles(ROLLOUT, no_pause).read(stop, -1)
+    return await RecordFiles(RECORD, no_pause).read(stop, -1)
 
 
 def fold(*lines: dict[str, Any]) -> RolloutState:
