@@ -9,7 +9,7 @@ As a program, `cold.py SECONDS COMMAND...`, it starts a command detached, in the
 A host waits for the start, so that what only trouble needs is imported there.
 """
 
-# ruff: noqa: PLC0415, PTH113, PTH117, SIM105 - see above
+# ruff: noqa: PLC0415, PTH112, PTH113, PTH117, SIM105 - see above
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ DYING_S = 0.05
 """The kernel may close a dead process's connections before the socket at which it listened."""
 SKILL = rb'The user explicitly invoked the \\"'
 """How Copilot CLI begins the text of a typed command."""
-TYPED = rb'"prompt"\s*:\s*"(%b|\s*)[/$]?supervisor:(goal|retry|rubric|trust|accept)\b' % SKILL
+TYPED = rb'"\s*:\s*"(%b|\s*)[^\w\s"\\]?supervisor:(goal|retry|rubric|trust|accept)\b' % SKILL
+"""How a prompt begins that is one, whatever the host calls the field, and a command's mark."""
+REFUSAL = '{"decision": "block", "reason": %s}'
+NOTE = '{"systemMessage": %s}'
 
 
 def rescue(
@@ -57,12 +60,7 @@ def rescue(
             return ask(*arguments)
         except Exception as error:
             trouble = error
-    said = excuse(event, trouble)
-    if not said:
-        return b""
-    import json
-
-    return json.dumps(said).encode()
+    return excuse(event, trouble).encode()
 
 
 def warn(answer: bytes) -> None:
@@ -119,16 +117,23 @@ def launch(command: list[str], wait: float) -> None:
     select([output], [], [], wait)
 
 
-def excuse(event: bytes, trouble: Exception) -> dict[str, str]:
-    """What the host should do and say about an event that the sidecar did not deal with."""
+def excuse(event: bytes, trouble: Exception) -> str:
+    """What the host should do and say about an event that the sidecar did not deal with; "" for nothing.
+
+    A host that takes no answer of Claude Code's form gives the relay its own: JSON with %s for the words.
+    """
+    import json
     import re
 
     name, missing = sys.argv[2], isinstance(trouble, ProcessLookupError)
     if name == "UserPromptExpansion" or (name == "UserPromptSubmit" and re.search(TYPED, event)):
-        return {"decision": "block", "reason": _why(trouble, "nothing would enforce this command")}
-    if name == ("SessionStart" if missing else "Stop"):
-        return {"systemMessage": _why(trouble, "this stop was not judged")}
-    return {}
+        form, so = REFUSAL, "nothing would enforce this command"
+    elif name == ("SessionStart" if missing else "Stop"):
+        form, so = NOTE, "this stop was not judged"
+    else:
+        return ""
+    own = next(given for given in (*sys.argv[6:], form) if given != "warn")
+    return own.replace("%s", json.dumps(_why(trouble, so)))
 
 
 def _why(trouble: Exception, so: str) -> str:
@@ -174,8 +179,9 @@ def _projects(event: bytes) -> Iterator[Path]:
     from pathlib import Path
 
     folders = [os.environ.get("CLAUDE_PROJECT_DIR", ""), os.environ.get("PWD", "")]
-    with suppress(ValueError, LookupError, TypeError):
-        folders.append(json.loads(event)["cwd"])
+    with suppress(ValueError, LookupError, TypeError, AttributeError):
+        told = json.loads(event).values()
+        folders += [one for one in told if isinstance(one, str) and os.path.isdir(one)]
     home = Path.home().resolve()
     for folder in filter(Path.is_absolute, map(Path, folders)):
         place = folder.resolve()

@@ -1,8 +1,9 @@
 """The relay of hosts that start a process per event: the event in, one line to the sidecar, its answer out.
 
-Arguments: its path, Claude Code's name of the event, longest silence and wait (seconds), the host, and `warn`
-where the host shows only what a hook warns of. It decides nothing, imports little, prints one JSON object or
-nothing, and ends with 0. cold.py does the rest.
+Arguments: its path, Claude Code's name of the event, longest silence and wait (seconds), the host, and what
+the form of its answers asks for: `warn` where it shows only what a hook warns of; or what cold.py says at
+this event in that form, JSON with %s for the words. It decides nothing, imports little, prints one JSON
+object or nothing, and ends with 0. cold.py does the rest.
 """
 
 import posix
@@ -78,7 +79,7 @@ def main() -> None:
         answer = _cold("rescue", _ask, arguments, trouble)
     sys.stdout.buffer.write(answer)
     sys.stdout.flush()
-    if sys.argv[6:] and b'"systemMessage"' in answer:
+    if sys.argv[6:] == ["warn"] and b'"systemMessage"' in answer:
         _cold("warn", answer)
 
 

@@ -68,6 +68,24 @@ def test_without_a_runtime_it_says_what_to_type_and_refuses_commands(
     assert printed(scene, event, given) == said
 
 
+@pytest.mark.parametrize(
+    ("event", "given", "form", "said"),
+    [
+        ("UserPromptSubmit", b'{"text": " !supervisor:goal it works"}', '{"stop": %s}', {"stop": SETUP}),
+        ("UserPromptSubmit", b'{"text": "hello", "dir": 1}', '{"stop": %s}', None),
+        ("SessionStart", b"[]", '{"show": %s}', {"show": SETUP}),
+        ("SessionStart", b"{}", "{}", {}),
+        ("SessionStart", b"{}", "warn", {"systemMessage": SETUP}),
+    ],
+)
+def test_a_host_is_told_in_the_form_that_its_hook_names(
+    scene: Scene, event: str, given: bytes, form: str, said: object
+) -> None:
+    done = run([*command(event), form], given, scene.project)
+    assert json.loads(done.stdout or b"null") == said
+    assert done.stderr == (SETUP.encode() if form == "warn" else b"")
+
+
 # --- which runtime ------------------------------------------------------------------------------------------
 
 
@@ -117,8 +135,9 @@ def test_a_supervisor_inside_the_project_is_not_run(
     setup = {"systemMessage": SETUP}
     assert printed(scene, "SessionStart", PATH=folders, CLAUDE_PROJECT_DIR=str(session)) == setup
     assert printed(scene, "SessionStart", PATH=folders, PWD=str(session)) == setup
-    event = json.dumps({"cwd": str(session)}).encode()
-    assert printed(scene, "SessionStart", event, PATH=folders) == setup
+    for field in ("cwd", "dir"):
+        event = json.dumps({field: str(session), "list": [1], "n": 1}).encode()
+        assert printed(scene, "SessionStart", event, PATH=folders) == setup
     assert not marks.exists()
 
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 WAITS_FOR_NOTHING: Final = "the proxy sees each message as it comes"
 CANNOT: Final = {
+    "the_relay_refuses_a_typed_command_where_no_sidecar_runs": "its proxy does, without a relay",
     "a_call_that_still_runs_is_known": "its record comes with the stop",
     "the_record_shows_that_the_user_interrupted": "a turn that was cancelled ends without a stop",
     "the_end_of_a_goal_rings": "the protocol has no alarm",

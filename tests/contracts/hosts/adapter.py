@@ -96,6 +96,8 @@ class Unheard(Struct, frozen=True):
     name: str = "SomethingNew"
 
 
+ROOT: Final = Path(__file__).parents[3]
+"""The folder of our plugins."""
 Report = Opened | Asked | Commanded | ComesBack | Called | Stopped | Escaped | Unheard
 
 
@@ -200,6 +202,10 @@ class HostAdapter(ABC):
     @abstractmethod
     def report(self, report: Report) -> Fields | None:
         """Return the JSON in which the host reports this, None where it reports nothing."""
+
+    def prompt_hook(self) -> str:
+        """Return the shell line of ours that the host runs when a prompt was typed, from its own file."""
+        raise NotImplementedError
 
     @abstractmethod
     def write(self, step: Step) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Final
 
 from contracts.hosts.adapter import (
@@ -29,6 +30,7 @@ from contracts.hosts.adapter import (
     WasSentBack,
     take,
 )
+from hooks.relaying import command
 from hosts.claude_code.writing import Transcript
 from sidecar.hosts.claude_code.record import RECORD
 from sidecar.hosts.record_files import RecordFiles
@@ -76,6 +78,9 @@ class ClaudeCode(HostAdapter):
                 return None
         common = {"session_id": self.session, "cwd": FOLDER, "prompt_id": "p-1"}
         return {**common, "transcript_path": str(self.record), "hook_event_name": event, **own}
+
+    def prompt_hook(self) -> str:
+        return shlex.join(command("UserPromptSubmit"))
 
     def write(self, step: Step) -> None:
         self._calls += 1

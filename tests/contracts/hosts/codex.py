@@ -10,6 +10,7 @@ from contracts.hosts.adapter import (
     CACHED,
     FOLDER,
     OUTPUT,
+    ROOT,
     UNCACHED,
     Asked,
     Called,
@@ -82,6 +83,11 @@ class Codex(HostAdapter):
         common = {"session_id": self.session, "turn_id": "turn-1", "cwd": FOLDER, "model": "gpt-5.5"}
         common |= {"transcript_path": str(self.record), "permission_mode": "bypassPermissions"}
         return {**common, "hook_event_name": event, **own}
+
+    def prompt_hook(self) -> str:
+        hooks = json.loads((ROOT / ".codex-plugin" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
+        line: str = hooks["UserPromptSubmit"][0]["hooks"][0]["command"]
+        return line.replace("$PLUGIN_ROOT", str(ROOT))
 
     def write(self, step: Step) -> None:
         call = f"call_{self._lines}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 from contracts.hosts.adapter import (
     CACHED,
     FOLDER,
     OUTPUT,
+    ROOT,
     UNCACHED,
     Asked,
     Called,
@@ -88,6 +90,11 @@ class Copilot(HostAdapter):
                 return None
         common = {"session_id": self.session, "timestamp": "2026-11-28T15:06:17.909Z", "cwd": FOLDER}
         return {"hook_event_name": event, **common, **own}
+
+    def prompt_hook(self) -> str:
+        hooks = json.loads((ROOT / "hooks" / "copilot.json").read_text(encoding="utf-8"))["hooks"]
+        line: str = hooks["UserPromptSubmit"][0]["bash"]
+        return line.replace("$CLAUDE_PLUGIN_ROOT", str(ROOT))
 
     def write(self, step: Step) -> None:
         spent = {"inputTokens": UNCACHED + CACHED, "outputTokens": OUTPUT, "cacheReadTokens": CACHED}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 from contracts.hosts.adapter import (
     CACHED,
     FOLDER,
     OUTPUT,
+    ROOT,
     UNCACHED,
     Asked,
     Called,
@@ -87,6 +89,12 @@ class Gemini(HostAdapter):
         about = {"session_id": self.session, "transcript_path": str(self.record), "cwd": FOLDER}
         return {**about, "hook_event_name": event, "timestamp": "2026-11-28T15:32:18.748Z", **own}
 
+    def prompt_hook(self) -> str:
+        folder = ROOT / ".gemini-extension"
+        hooks = json.loads((folder / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
+        line: str = hooks["BeforeAgent"][0]["hooks"][0]["command"]
+        return line.replace("${extensionPath}", str(folder))
+
     def write(self, step: Step) -> None:
         match step:
             case Prompt() | WasSentBack():
@@ -125,7 +133,7 @@ class Gemini(HostAdapter):
         names = ("hookEventName", "additionalContext", "tool_input")
         repeated, context, given = take(own or {"hookEventName": event}, *names)
         assert repeated == event
-        assert decision in ("", "deny")
+        assert decision in ("", "deny", "block")
         return Result(
             to_agent=reason if decision and event == "AfterAgent" else context,
             to_person=shown or reason,

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 SPENT: Final = {"input": UNCACHED, "output": OUTPUT, "reasoning": 0, "cache": {"read": CACHED, "write": 0}}
 ABORTED: Final = {"name": "MessageAbortedError", "data": {"message": "Aborted"}}
 CANNOT: Final = {
+    "the_relay_refuses_a_typed_command_where_no_sidecar_runs": "its plugin does, without a relay",
     "a_call_that_still_runs_is_known": "its messages are asked for when it tells of a stop, not between",
     "the_end_of_a_goal_rings": "its notices differ in colour; nothing rings",
     "a_last_message_that_is_recorded_late_is_waited_for": "it lists its messages whole when it is asked",

@@ -8,6 +8,7 @@ an adapter: `RENEW_SNAPSHOTS=1 python -m pytest tests/contracts/hosts`.
 from __future__ import annotations
 
 import inspect
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -37,6 +38,7 @@ from contracts.hosts.adapter import (
     WasSentBack,
     hosts,
 )
+from hooks.relaying import run
 from real_hosts.contract.adapter import PARTS, real_hosts
 from sidecar.kernel.effects import (
     CommandReply,
@@ -251,6 +253,17 @@ def test_a_refused_command_reaches_no_model(host: HostAdapter) -> None:
     result = host.answer(Commanded("goal", "it works"), reply)
     assert (result.to_agent, result.ended) == ("", True)
     assert "1 to 100" in result.to_person
+
+
+@pytest.mark.process
+def test_the_relay_refuses_a_typed_command_where_no_sidecar_runs(host: HostAdapter, tmp_path: Path) -> None:
+    typed, asked = Commanded("goal", "all tests pass"), Asked("Repair the shop.")
+    line = ("/bin/sh", "-c", host.prompt_hook())
+    refused, passed = (run(line, host.raw(one), tmp_path, **host.environment) for one in (typed, asked))
+    result = host.result(typed, json.loads(refused.stdout))
+    assert (result.to_agent, result.ended) == ("", True)
+    assert "Supervisor has no runtime yet" in result.to_person
+    assert (refused.returncode, passed.returncode, passed.stdout) == (0, 0, b"")
 
 
 def test_a_prompt_of_a_helper_is_no_command(host: HostAdapter) -> None:
