@@ -13,6 +13,7 @@ done. A reader that is cancelled in between leaves nothing behind, and the next 
 from __future__ import annotations
 
 import asyncio
+import heapq
 import os
 import stat
 from collections import OrderedDict
@@ -22,13 +23,16 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from sidecar.hosts.ports import RecordedSession
 from sidecar.hosts.shared import clip_message
+from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.turn import CallOutcome, ToolCall, Turn
 from sidecar.platform.ports import remember_newest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
+    from datetime import datetime
 
     from sidecar.kernel.events import AgentStopped, CommandTyped
 
@@ -398,3 +402,31 @@ class RecordFiles:
             follower = advance_follower(self._form, path, follower, counted_to)
         remember_newest(self._known, path, follower, SESSIONS)
         return follower
+
+
+# --- Files of sessions, for people who have not put Supervisor into the host --------------------------------
+
+
+NEWEST_FILES: Final = 500
+"""Files that are looked at, those that changed last."""
+
+
+def newest_recorded(
+    files: Iterable[Path], read: Callable[[Path], RecordedSession], project: str, session: str
+) -> RecordedSession | None:
+    """Return the session whose file changed last, of those of a folder whose ids begin with `session`.
+
+    A file that `read` does not take (BadInputError, OSError) is passed over.
+    """
+    for path in heapq.nlargest(NEWEST_FILES, files, key=lambda path: path.stat().st_mtime):
+        with suppress(BadInputError, OSError):
+            found = read(path)
+            if found.project == project and found.key.id.startswith(session):
+                return found
+    return None
+
+
+def recorded_file(path: Path, key: SessionKey, project: str, began: datetime | None) -> RecordedSession:
+    """Return the session whose record is this file. Raises OSError."""
+    started, changed = began.timestamp() if began else 0.0, path.stat().st_mtime
+    return RecordedSession(key=key, project=project, began=started, changed=changed, transcript=str(path))

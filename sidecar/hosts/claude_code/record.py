@@ -34,7 +34,7 @@ from sidecar.hosts.claude_code.tools import (
     read_tool_call,
 )
 from sidecar.hosts.ports import RecordedSession
-from sidecar.hosts.record_files import RecordFormat
+from sidecar.hosts.record_files import RecordFormat, recorded_file
 from sidecar.hosts.shared import CALLS_LIMIT, NOTHING, clip_prompt, try_decode
 from sidecar.hosts.turns import NotedCall, TurnState
 from sidecar.kernel.errors import BadInputError
@@ -251,18 +251,9 @@ def read_recorded(path: Path, project: str = "") -> RecordedSession:
     """Return the session of a transcript; its folder is the first one that it names. Raises BadInputError."""
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES).splitlines()
-    began, folder = 0.0, ""
-    for raw in head:
-        line = try_decode(raw, _Line)
-        if line is not None:
-            began = began or (line.timestamp.timestamp() if line.timestamp else 0.0)
-            folder = folder or line.cwd
-    if not began:
+    lines = [line for raw in head if (line := try_decode(raw, _Line))]
+    began = next((line.timestamp for line in lines if line.timestamp), None)
+    if began is None:
         raise BadInputError(f"{path}: no transcript of Claude Code, as no line of it has a time")
-    return RecordedSession(
-        key=SessionKey(HOST, path.stem),
-        project=project or folder,
-        began=began,
-        changed=path.stat().st_mtime,
-        transcript=str(path),
-    )
+    folder = project or next((line.cwd for line in lines if line.cwd), "")
+    return recorded_file(path, SessionKey(HOST, path.stem), folder, began)

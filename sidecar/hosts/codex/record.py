@@ -12,10 +12,8 @@ exit codes and changed files also where the model's calls are programs (`exec`) 
 
 from __future__ import annotations
 
-import heapq
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from shlex import join
@@ -26,7 +24,7 @@ from msgspec.structs import replace
 
 from sidecar.hosts.codex.codec import HOST, user_folder
 from sidecar.hosts.ports import RecordedSession
-from sidecar.hosts.record_files import RecordFormat
+from sidecar.hosts.record_files import RecordFormat, newest_recorded, recorded_file
 from sidecar.hosts.shared import NOTHING, checked_session_id, try_decode
 from sidecar.hosts.turns import PATH_LIMIT, TurnState, build_call, name_actions, result_output, tool_action
 from sidecar.kernel.errors import BadInputError
@@ -345,19 +343,12 @@ RECORD: Final = RecordFormat(state=RolloutState, opens_turn=opens_task)
 
 HEAD_BYTES: Final = 1 << 20
 """Bytes of the first line, which holds the host's instructions."""
-NEWEST_FILES: Final = 500
-"""Rollouts that are looked at, those that changed last."""
 
 
 def newest_session(project: str, environment: Mapping[str, str], session: str = "") -> RecordedSession | None:
     """Return Codex's newest session of a folder (its real path), or the one whose id begins so."""
     files = user_folder(environment).glob("sessions/*/*/*/rollout-*.jsonl")
-    for path in heapq.nlargest(NEWEST_FILES, files, key=lambda path: path.stat().st_mtime):
-        with suppress(BadInputError, OSError):
-            found = read_recorded(path)
-            if found.project == project and found.key.id.startswith(session):
-                return found
-    return None
+    return newest_recorded(files, read_recorded, project, session)
 
 
 def read_recorded(path: Path) -> RecordedSession:
@@ -367,10 +358,4 @@ def read_recorded(path: Path) -> RecordedSession:
     meta = try_decode(line.payload, SessionMeta) if line and line.type == "session_meta" else None
     if line is None or meta is None or meta.thread_source != "user":
         raise BadInputError(f"{path}: no rollout of a session of Codex")
-    return RecordedSession(
-        key=SessionKey(HOST, checked_session_id(meta.id)),
-        project=meta.cwd,
-        began=line.timestamp.timestamp() if line.timestamp else 0.0,
-        changed=path.stat().st_mtime,
-        transcript=str(path),
-    )
+    return recorded_file(path, SessionKey(HOST, checked_session_id(meta.id)), meta.cwd, line.timestamp)

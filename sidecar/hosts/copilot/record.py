@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from sidecar.hosts.copilot.codec import TITLE
 from sidecar.hosts.ports import RecordedSession
-from sidecar.hosts.record_files import RecordFormat
+from sidecar.hosts.record_files import RecordFormat, newest_recorded, recorded_file
 from sidecar.hosts.shared import CONTINUATION, COPILOT, NOTHING, try_decode
 from sidecar.hosts.steering import copilot_user_folder
 from sidecar.hosts.turns import PATH_LIMIT, TurnState, build_call, name_actions, result_output, tool_action
@@ -248,30 +248,14 @@ RECORD: Final = RecordFormat(state=EventLogState, opens_turn=opens_turn, complet
 def newest_session(project: str, environment: Mapping[str, str], session: str = "") -> RecordedSession | None:
     """Return the newest session that began in a folder (its real path), or the one whose id begins so."""
     files = copilot_user_folder(environment).glob(f"session-state/{session}*/events.jsonl")
-    for path in sorted(files, key=lambda path: path.stat().st_mtime, reverse=True):
-        found = _read_head(path)
-        if found is not None and found.project == project:
-            return found
-    return None
+    return newest_recorded(files, read_recorded, project, session)
 
 
 def read_recorded(path: Path) -> RecordedSession:
     """Return the session of a log. Raises BadInputError, OSError."""
-    found = _read_head(path)
-    if found is None:
-        raise BadInputError(f"{path}: no log of {TITLE}, as its first line begins no session")
-    return found
-
-
-def _read_head(path: Path) -> RecordedSession | None:
     with path.open("rb") as file:
         line = try_decode(file.readline(HEAD_BYTES), EventLine)
     if line is None or line.type != "session.start" or line.data.context is None or line.timestamp is None:
-        return None
-    return RecordedSession(
-        key=SessionKey(COPILOT, path.parent.name),
-        project=line.data.context.cwd,
-        began=line.timestamp.timestamp(),
-        changed=path.stat().st_mtime,
-        transcript=str(path),
-    )
+        raise BadInputError(f"{path}: no log of {TITLE}, as its first line begins no session")
+    key = SessionKey(COPILOT, path.parent.name)
+    return recorded_file(path, key, line.data.context.cwd, line.timestamp)

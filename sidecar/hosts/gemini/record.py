@@ -16,6 +16,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections import OrderedDict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +26,7 @@ from msgspec.structs import replace
 
 from sidecar.hosts.gemini.codec import COMMAND, COMMAND_END, HOST
 from sidecar.hosts.ports import RecordedSession
-from sidecar.hosts.record_files import RecordFormat, RecordState
+from sidecar.hosts.record_files import RecordFormat, RecordState, newest_recorded, recorded_file
 from sidecar.hosts.shared import CALLS_LIMIT, CONTINUATION, NOTHING, try_decode
 from sidecar.hosts.steering import gemini_folder
 from sidecar.hosts.turns import TurnState, build_call, build_todo, name_actions, result_output, tool_action
@@ -303,31 +304,17 @@ class _Head(Struct, frozen=True, rename="camel"):
 def newest_session(project: str, environment: Mapping[str, str], session: str = "") -> RecordedSession | None:
     """Return the newest chat of a folder (its real path), or the one whose session id begins so."""
     files = gemini_folder(environment).glob("tmp/*/chats/session-*.jsonl")
-    for path in sorted(files, key=lambda path: path.stat().st_mtime, reverse=True):
-        found = _recorded(path, project)
-        if found is not None and found.key.id.startswith(session):
-            return found
-    return None
+    return newest_recorded(files, partial(read_recorded, project=project), project, session)
 
 
-def read_recorded(path: Path) -> RecordedSession:
-    """Return the session of a chat that was held in the present folder. Raises BadInputError."""
-    here = str(Path.cwd().resolve())
-    if (found := _recorded(path, here)) is None:
-        raise BadInputError(f"{path}: no chat of Gemini CLI that was held in {here}")
-    return found
+def read_recorded(path: Path, project: str = "") -> RecordedSession:
+    """Return the session of a chat that was held in a folder, "" for the present one. Raises BadInputError.
 
-
-def _recorded(path: Path, project: str) -> RecordedSession | None:
-    """Return the session of a chat, None for that of another folder, of which the file holds a digest."""
+    The file holds only a digest of the folder.
+    """
+    project = project or str(Path.cwd().resolve())
     with path.open("rb") as file:
         head = try_decode(file.readline(), _Head)
     if head is None or head.project_hash != hashlib.sha256(project.encode()).hexdigest():
-        return None
-    return RecordedSession(
-        key=SessionKey(HOST, head.session_id),
-        project=project,
-        began=head.start_time.timestamp(),
-        changed=path.stat().st_mtime,
-        transcript=str(path),
-    )
+        raise BadInputError(f"{path}: no chat of Gemini CLI that was held in {project}")
+    return recorded_file(path, SessionKey(HOST, head.session_id), project, head.start_time)
