@@ -80,11 +80,16 @@ class StopHistoryWriter:
 
 
 def mask_recorded_stop(stop: RecordedStop, mask: SecretMask) -> RecordedStop:
-    """Return the stop without its environment, with secrets masked in every text but the project's path."""
+    """Return the stop without its environment, with secrets masked in every text but two.
+
+    The project's path and the session's key stay: by them the stop is found and forgotten. A host's own id
+    looks drawn at random, and Gemini CLI puts it into the environment.
+    """
     inquiry = replace(stop.inquiry, stop=replace(stop.inquiry.stop, environment={}))
+    masked, key = _mask_struct(inquiry, mask), inquiry.stop.key
     return replace(
         stop,
-        inquiry=_mask_struct(inquiry, mask),
+        inquiry=replace(masked, session=replace(masked.session, key=key), stop=replace(masked.stop, key=key)),
         facts=tuple(
             TimedFact(one.at, _mask_struct(_mask_turn_of(one.fact, mask), mask)) for one in stop.facts
         ),

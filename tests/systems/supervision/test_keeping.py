@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from sidecar.judging.asking import JudgeAccess
 from sidecar.kernel.effects import Rest
 from sidecar.kernel.events import GatesRan, JudgeAnswered, ProjectState, SessionDeleted, TurnRead
+from sidecar.kernel.session import SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.stop_history import CONTINUE_DECISION, RecordedStop
 from sidecar.systems.supervision.evaluation import AbsentJudge, evaluate_stops
@@ -83,6 +84,19 @@ async def test_no_secret_and_no_environment_is_kept(fakes: Fakes) -> None:
     assert all(stop.inquiry.stop.environment == {} for stop in stops)
     assert SECRET not in msgspec.json.encode(stops).decode()
     assert "[masked]" in msgspec.json.encode(stops).decode()
+
+
+@pytest.mark.parametrize("drawn", ["d626d8be-040a-42ae-a820-aa4223a8b926", "ses_4f8d2c1b9ffeXyZabcDEFghiJK"])
+async def test_a_stop_is_kept_under_its_session_however_random_the_hosts_id_looks(
+    fakes: Fakes, drawn: str
+) -> None:
+    key = SessionKey("gemini", drawn)
+    fakes.transcripts.script(turn(edited()))
+    await fakes.tell(stopped(key=key, environment=ENVIRONMENT | {"GEMINI_SESSION_ID": drawn}))
+    (stop,) = await settled(fakes)
+    assert (stop.inquiry.stop.key, stop.inquiry.session.key) == (key, key)
+    await fakes.tell(SessionDeleted(key=key, project=PROJECT))
+    assert await settled(fakes) == ()
 
 
 async def test_a_word_that_only_its_option_tells_as_a_secret_is_not_kept(fakes: Fakes) -> None:
