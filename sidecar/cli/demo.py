@@ -80,7 +80,8 @@ class DemoStory:
 
 COMMAND_SECONDS = 60.0
 NEXT = (
-    "Next, in a project of yours: supervisor install claude-code (or opencode). It says what to type there."
+    "Next, in a project of yours: supervisor install claude-code (or opencode, codex, gemini, copilot). "
+    "It says what to type there."
 )
 
 

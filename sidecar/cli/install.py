@@ -28,7 +28,7 @@ from sidecar.hosts.installing import (
 from sidecar.platform import installation, paths
 from sidecar.platform.client import SidecarClient, StopOutcome
 
-HOST_ARGUMENT: Final = click.argument("host", type=HostChoice(tuple(INSTALLERS)))
+HOST_ARGUMENT: Final = click.argument("host", type=HostChoice(tuple(INSTALLERS)), metavar="HOST")
 SCOPE_OPTION: Final = click.option(
     "--scope",
     type=click.Choice(["user", "project"]),
@@ -74,7 +74,10 @@ YES_OPTION: Final = click.option(
 def install(  # noqa: PLR0913 - one parameter per option
     host: str, scope: str, *, with_rubric_editor: bool, with_status_line: bool, yes: bool, print_only: bool
 ) -> None:
-    """Put Supervisor into a host: its plugin, and which sidecar the plugin starts."""
+    """Put Supervisor into a host: its plugin, and which sidecar the plugin starts.
+
+    HOST is claude-code, opencode, codex, copilot or gemini.
+    """
     installer = _installers()[host]
     typed = {RUBRIC_EDITOR: with_rubric_editor, STATUS_LINE: with_status_line}
     options = frozenset(option for option, on in typed.items() if on)
@@ -150,7 +153,10 @@ def _prepare_runtime(runtime: Path) -> None:
 @PURGE_OPTION
 @PRINT_ONLY_OPTION
 def uninstall(host: str, scope: str, *, purge: bool, print_only: bool) -> None:
-    """Take Supervisor out of a host. What it remembers of sessions stays unless you --purge it."""
+    """Take Supervisor out of a host. What it remembers of sessions stays unless you --purge it.
+
+    HOST is claude-code, opencode, codex, copilot or gemini.
+    """
     if purge:
         refuse_agent_shell()  # the record of what they did is what is removed
         if not print_only:
@@ -176,6 +182,7 @@ def _remove_runtime(host: str, installers: dict[str, HostInstaller], steps: Step
     steps.do(f"end the sidecar, remove {folders.runtime}", end)
     if not purge:
         echo(f"What Supervisor remembers stays in {folders.state}, your settings in {folders.config}.")
+        echo(f"To remove both: supervisor uninstall {host} --purge")
         echo("The command goes as it came, for instance: uv tool uninstall supervisor-sidecar")
         return
     if not steps.print_only:

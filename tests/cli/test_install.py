@@ -145,7 +145,9 @@ def test_uninstalling_undoes_it_and_names_what_stays(
         "plugin marketplace remove supervisor",
     ]
     assert user_paths().recorded_runtime() is None
-    assert f"stays in {user_paths().state}" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"stays in {user_paths().state}" in said
+    assert "To remove both: supervisor uninstall claude-code --purge" in said
 
 
 def test_a_purge_removes_state_and_settings_with_the_last_host_alone_and_is_the_users(

@@ -252,7 +252,7 @@ class CodexInstaller(HostInstaller):
             return
         order.prepare()
         if not consents and not order.agree(TRUST):
-            steps.say(f"note: Codex runs none of its hooks until you trust them: {BY_HAND}")
+            steps.say(f"note: Codex runs none of its hooks until you trust them: {BY_HAND}, or add --yes")
             return
         hooks = asyncio.run(self._server.hooks(trust=True))
         if not hooks or not all(hook.runs for hook in hooks):

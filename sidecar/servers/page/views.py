@@ -60,8 +60,7 @@ LOW, HIGH = 0.6, 0.85
 NOTHING: Final = Html("")
 NO_GOAL_TITLE: Final = "No goal"
 NO_SESSION: Final = (
-    "No session is known yet. In your project, start claude or opencode and type: "
-    "/supervisor:goal all tests pass"
+    "No session is known yet. In your project, start your agent and type: /supervisor:goal all tests pass"
 )
 NO_STOP: Final = "No agent has stopped yet. A stop is shown here as soon as an agent ends its turn."
 NO_CHECK: Final = "No check has run yet. What would run in a project, and to approve it: supervisor trust"

@@ -52,7 +52,7 @@ MOST_TOLD = 20
 """Sessions, those seen last, that are told of an order."""
 NO_PAGE = "while an agent works, the page is opened from a terminal that was there before"
 WATCH_INSTEAD = "To see the same here: supervisor watch"
-NO_SESSION_HINT = "Start claude or opencode there and type: /supervisor:goal all tests pass"
+NO_SESSION_HINT = "Start your agent there and type: /supervisor:goal all tests pass"
 NAME_LENGTH = 40
 """Characters of a command's name that are told."""
 
