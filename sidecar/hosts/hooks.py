@@ -1,4 +1,8 @@
-"""What the codecs of hosts share that start a process for each event and write its JSON to standard input."""
+"""What the codecs of hosts share that start a process for each event and write its JSON to standard input.
+
+The events have Claude Code's names of fields. A host with others builds HookEventFields from `event_fields`
+and `checked_project_folder` of hosts/shared.py; typed commands are the same for all.
+"""
 
 from __future__ import annotations
 

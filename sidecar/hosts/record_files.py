@@ -45,6 +45,7 @@ class RecordState(Protocol):
 
     `last_text` is the agent's newest message, and `last_at` where its line begins, -1 without one.
     `ended_at`: when the turn's last answer was given, in seconds since the epoch; 0.0 while the turn goes on.
+    One that is always 0.0 costs that nobody is told of a stop which the host did not report.
     """
 
     last_text: str
@@ -57,7 +58,8 @@ class RecordState(Protocol):
     def turn(self, counted_to: int, position: int) -> Turn:
         """Return the turn up to byte `position`, with the tokens of requests from byte `counted_to` on.
 
-        A negative `counted_to` means the beginning of the turn.
+        A negative `counted_to` means the beginning of the turn. Its `last_message_id` is not empty and has no
+        other message's value, for example where its line begins: a message is judged once.
         """
 
     @property

@@ -70,9 +70,10 @@ class PromptSubmitted(HostEvent, frozen=True, kw_only=True):
 class CommandTyped(HostEvent, frozen=True, kw_only=True):
     """The user typed a Supervisor command, whose order was parsed by the host's codec.
 
-    `prompt_id` makes it idempotent, because hosts report one typed command twice. `origin` says by which
-    processes it came, where it was not typed in the host. `expanded`: the host took it for a command, as it
-    does with what a person types; a prompt that the agent scheduled comes without.
+    `prompt_id` makes it idempotent, because hosts report one typed command twice; "" where the host names
+    none: then each counts. `origin` says by which processes it came, where it was not typed in the host.
+    `expanded`: the host took it for a command, as it does with what a person types; a prompt that the agent
+    scheduled comes without.
     """
 
     order: Order
@@ -109,7 +110,7 @@ class AgentStopped(HostEvent, frozen=True, kw_only=True):
 
 
 class TurnFailed(HostEvent, frozen=True, kw_only=True):
-    """The turn ended in an error of the host or its model (rate limit, refusal, overload)."""
+    """The turn ended in an error of the host or its model (limit, refusal), or the person interrupted it."""
 
     error: str
 
