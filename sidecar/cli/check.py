@@ -83,7 +83,7 @@ def check(  # noqa: PLR0913 - one parameter per option
     """Judge what an agent just did in this folder, as Supervisor would have when it stopped.
 
     No host needs Supervisor for it: its own record of the newest session is read, or that of SESSION, or a
-    TRANSCRIPT (a file of Claude Code, or of `opencode export`). The project's checks are run now.
+    TRANSCRIPT (a file of a host, or of `opencode export`). The project's checks are run now.
     With --base a change between commits is judged, as a pull request is, and no session is read.
 
     Exit codes: 0 nothing speaks against it, 1 it would have been sent back, 2 not known: also

@@ -79,10 +79,7 @@ class DemoStory:
 
 
 COMMAND_SECONDS = 60.0
-NEXT = (
-    "Next, in a project of yours: supervisor install claude-code (or opencode, codex, gemini, copilot). "
-    "It says what to type there."
-)
+NEXT = "Next, in a project of yours: supervisor install HOST (--help names them). It says what to type there."
 
 
 @click.command()

@@ -469,8 +469,8 @@ def _whole_id(ident: str, keys: Sequence[SessionKey]) -> str:
 def no_session_message(folder: str) -> str:
     """Say that nothing is known of this folder, and what to do."""
     return (
-        f"no agent has worked in {folder} yet, and this belongs to an agent's session. Start claude or "
-        "opencode there once, or name a session: --session"
+        f"no agent has worked in {folder} yet, and this belongs to an agent's session. Start your "
+        "agent there once, or name a session: --session"
     )
 
 
