@@ -59,6 +59,10 @@ class HostProgram:
             f"try it yourself: {shlex.join((self.path, *arguments))}",
         )
 
+    def last_line(self, *arguments: str) -> str:
+        """Run one command; return the last line it printed. Raises HostError."""
+        return self.run(*arguments).decode("utf-8", "replace").strip().rpartition("\n")[2]
+
     def listed(self, kind: type[T], *arguments: str) -> T:
         """Run one command that prints JSON of this kind. Raises HostError."""
         try:

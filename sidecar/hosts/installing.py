@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
+import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar, Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sidecar.hosts.host_program import HostProgram
-from sidecar.platform.installation import is_newer_version
-from sidecar.platform.processes import ProcessEnding, ProcessResult
+from sidecar.platform.installation import HostError, is_newer_version
+from sidecar.platform.processes import ProcessEnding
 
 RUBRIC_EDITOR: Final = "--with-rubric-editor"
 STATUS_LINE: Final = "--status-line"
 UPGRADE: Final = "supervisor upgrade"
 PROBE_SECONDS: Final = 60.0
+VERSION_SECONDS: Final = 30.0
 
 
 class Steps(Struct, frozen=True):
@@ -55,7 +57,10 @@ class HostInstaller(ABC):
 
     `name` is the host's in session keys, `title` for people; `command` is its program, `get` how to install
     it, and `typed` an order as a person types it there. `lends_model`: the session's own model judges.
-    `refused`: options of an install that it has no use for, and why.
+    `refused`: options of an install that it has no use for, and why. `tested`: the oldest version that the
+    real-host tests run; an older one is a warning, with what to type to `update`. `probed`: the arguments
+    with which the program carries out a command of ours that needs no model request, and `probe_variables`
+    what it needs beside them in its environment.
     """
 
     name: ClassVar[str]
@@ -65,6 +70,10 @@ class HostInstaller(ABC):
     typed: ClassVar[str] = "/supervisor:goal all tests pass"
     lends_model: ClassVar[bool] = False
     refused: ClassVar[Mapping[str, str]] = {}
+    tested: ClassVar[str]
+    update: ClassVar[str]
+    probed: ClassVar[tuple[str, ...]] = ()
+    probe_variables: ClassVar[Mapping[str, str]] = {}
 
     def __init__(self, environment: Mapping[str, str], project: Path) -> None:
         """Look the program up on PATH, outside of `project`."""
@@ -87,9 +96,9 @@ class HostInstaller(ABC):
         Raises HostError.
         """
 
-    @abstractmethod
     def scopes(self) -> tuple[str, ...]:
         """Return the scopes in which it is installed for this project. Raises HostError."""
+        return ("user",) if self.present() else ()
 
     @abstractmethod
     def present(self) -> bool:
@@ -106,6 +115,59 @@ class HostInstaller(ABC):
     @abstractmethod
     async def examine(self, *, needed: bool) -> HostFindings:
         """Check version, plugin and hooks. `needed`: no other host has our plugin. Raises OSError."""
+
+    async def probe(self) -> DoctorFinding:
+        """Make a real call through host, hooks, relay and sidecar, without a model request."""
+        variables = {**self.environment, **self.probe_variables}
+        host = HostProgram(self.title, self.command, variables, str(self.project))
+        with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as empty:
+            folder = empty if self.is_everywhere() else ""
+            said = await host.result(*self.probed, seconds=PROBE_SECONDS, folder=folder)
+        text = (said.output + said.errors).decode(errors="replace")
+        if "budget of" in text:
+            done = "answers: a typed command reached the sidecar, without a model request"
+            return ok_finding(f"{self.title} {done}")
+        failed = f"does not carry out our commands: {' '.join(text.split())[:200] or 'no answer'}"
+        late = said.ending is ProcessEnding.TIMED_OUT
+        told = "did not answer the probe in time" if late else failed
+        return error_finding(f"{self.title} {told}", f"{self.command} {' '.join(self.probed)}")
+
+    def is_everywhere(self) -> bool:
+        """Return whether the host loads our plugin in any folder, so that a probe needs no project."""
+        return True
+
+    # --- what hosts have in common
+
+    def needs_user_scope(self, scope: str) -> None:
+        """Raise HostError for a scope that a host does not have which knows plugins of a user only."""
+        if scope != "user":
+            raise HostError(f"{self.title} takes the plugin for a user only", self.install_command)
+
+    def run_each(self, orders: Iterable[tuple[str, ...]], steps: Steps) -> None:
+        """Run the program with each of these arguments; the last line that it prints is said."""
+        for order in orders:
+            steps.do(shlex.join((self.command, *order)), self.program.last_line, *order)
+
+    async def version_finding(self) -> DoctorFinding:
+        """Whether the program is there, and not older than what is tested."""
+        if not self.program.path:
+            return warning_finding(f"{self.title} is not on PATH", self.get)
+        said = (await self.program.result("--version", seconds=VERSION_SECONDS)).output
+        words = self.version_line(said.decode(errors="replace").strip()).split()
+        number = next((word[:40].rstrip(".") for word in words if word[0].isdigit()), "")
+        if not is_newer_version(self.tested, number):
+            return ok_finding(f"{self.title} {number}")
+        older = f"{self.title} {number or '?'} is older than what is tested ({self.tested})"
+        return warning_finding(older, self.update)
+
+    def version_line(self, said: str) -> str:
+        """Return the line of what `--version` printed that names the version."""
+        return said.rpartition("\n")[2]
+
+    def missing_finding(self, *, needed: bool) -> DoctorFinding:
+        """That our plugin is not there."""
+        missing = f"the plugin is not installed in {self.title}"
+        return problem_finding(missing, self.install_command, needed=needed)
 
 
 # --- What doctor finds --------------------------------------------------------------------------------------
@@ -160,23 +222,6 @@ def problem_finding(what: str, remedy: str, *, needed: bool) -> DoctorFinding:
     return DoctorFinding(FindingLevel.ERROR if needed else FindingLevel.WARNING, what, remedy)
 
 
-def version_finding(host: str, said: bytes, tested: str, update: str) -> DoctorFinding:
-    """The version that a host reports; a warning where it is older than `tested`, the oldest tested one."""
-    last = said.decode(errors="replace").strip().rpartition("\n")[2]
-    number = last.split(" ")[0][:40]
-    if not is_newer_version(tested, number):
-        return ok_finding(f"{host} {number}")
-    return warning_finding(f"{host} {number or '?'} is older than what is tested ({tested})", update)
-
-
-def probe_finding(
-    said: ProcessResult, fine: str, late: DoctorFinding, failed: DoctorFinding
-) -> DoctorFinding:
-    """What a host said to `/supervisor:retry`, which names the budget without a model request."""
-    text = said.output.decode(errors="replace")
-    if "budget of" in text:
-        return ok_finding(fine)
-    if said.ending is ProcessEnding.TIMED_OUT:
-        return late
-    why = " ".join((text or said.errors.decode(errors="replace")).split())[:200]
-    return replace(failed, what=f"{failed.what}: {why or 'no answer'}")
+def tools_command(root: Path) -> tuple[str, ...]:
+    """The command by which a host starts the tools' server of a plugin in the folder `root`."""
+    return ("python3", "-I", "-S", str(root / "hooks" / "mcp.py"))

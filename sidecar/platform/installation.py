@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -31,6 +31,7 @@ LOADED_BY_HOSTS: Final = (
     *(".claude-plugin/plugin.json", ".plugin/plugin.json"),
 )
 """What a host loads of the plugin."""
+REINSTALL: Final = "uv tool install --reinstall supervisor-sidecar"
 
 
 class HostError(Exception):
@@ -64,6 +65,12 @@ def altered_plugin_files(root: Path) -> tuple[str, ...]:
     known = (line.removeprefix(PACKAGED).split(",") for line in lines if line.startswith(PACKAGED))
     loaded = ((name, digest) for name, digest, *_ in known if digest and name.startswith(LOADED_BY_HOSTS))
     return tuple(name for name, digest in loaded if digest != _record_digest(root / name))
+
+
+def altered_notice(root: Path, altered: Sequence[str], way: str) -> str:
+    """Return what the user is told of altered files of a plugin, "" for none; `way` is what to type."""
+    said = f"{', '.join(altered[:2])} of the plugin in {root} is not what was installed. Type: {way}"
+    return f"Supervisor: {said}" if altered else ""
 
 
 def _record_digest(path: Path) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sidecar
-from sidecar.hosts.claude_code.install import ClaudePlugins, InstalledPlugin
+from sidecar.hosts.claude_code.install import ClaudeCodeInstaller, InstalledPlugin
 from sidecar.platform import installation
 from sidecar.platform.installation import HostError
 
@@ -43,8 +43,8 @@ def claude(tmp_path: Path, home_is_a_fresh_folder: Path) -> Path:
 
 
 @pytest.fixture
-def host(claude: Path, tmp_path: Path) -> ClaudePlugins:
-    return ClaudePlugins({**os.environ, "PATH": f"{claude.parent}:/bin"}, str(tmp_path / ".."))
+def host(claude: Path, tmp_path: Path) -> ClaudeCodeInstaller:
+    return ClaudeCodeInstaller({**os.environ, "PATH": f"{claude.parent}:/bin"}, tmp_path / "..")
 
 
 def test_the_plugins_folder_is_whole() -> None:
@@ -73,14 +73,14 @@ def test_the_plugin_inside_the_package_serves_where_there_is_no_checkout(
 
 
 def test_a_step_that_fails_has_the_hosts_reason_and_the_line_to_try(
-    host: ClaudePlugins, claude: Path
+    host: ClaudeCodeInstaller, claude: Path
 ) -> None:
     with pytest.raises(HostError, match=r"^claude plugin fails failed: the reason$") as caught:
-        host.run("plugin", "fails")
+        host.program.last_line("plugin", "fails")
     assert caught.value.moves == (f"try it yourself: {claude} plugin fails",)
 
 
-def test_our_installations_are_told_from_those_of_others(host: ClaudePlugins) -> None:
+def test_our_installations_are_told_from_those_of_others(host: ClaudeCodeInstaller) -> None:
     assert host.installed() == (
         InstalledPlugin("supervisor@supervisor", "user"),
         InstalledPlugin("supervisor@supervisor", "project", "/p"),
@@ -90,7 +90,7 @@ def test_our_installations_are_told_from_those_of_others(host: ClaudePlugins) ->
 
 @pytest.mark.parametrize("books", ["", "no list", '[{"name":1}]'])
 def test_a_list_that_is_none_is_an_error(
-    host: ClaudePlugins, home_is_a_fresh_folder: Path, books: str
+    host: ClaudeCodeInstaller, home_is_a_fresh_folder: Path, books: str
 ) -> None:
     (home_is_a_fresh_folder / "known").write_text(books, encoding="utf-8")
     with pytest.raises(HostError, match="no list"):
@@ -98,9 +98,9 @@ def test_a_list_that_is_none_is_an_error(
 
 
 def test_a_claude_inside_the_project_is_not_run(claude: Path, tmp_path: Path) -> None:
-    project = str(claude.parent.parent)
+    project = claude.parent.parent
     with pytest.raises(HostError, match="not on PATH") as caught:
-        ClaudePlugins({"PATH": str(claude.parent), "HOME": str(tmp_path.parent)}, project).installed()
+        ClaudeCodeInstaller({"PATH": str(claude.parent), "HOME": str(tmp_path.parent)}, project).installed()
     assert caught.value.moves
 
 

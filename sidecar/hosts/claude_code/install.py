@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -24,7 +22,6 @@ from sidecar.hosts.claude_code.settings import (
     replace_deny_rules,
     user_settings_file,
 )
-from sidecar.hosts.host_program import HostProgram
 from sidecar.hosts.installing import DoctorFinding, HostFindings, HostInstaller, InstallOrder, Steps
 from sidecar.hosts.record_files import RecordFiles
 from sidecar.hosts.steering import PLUGIN_IDS, SETTINGS_LIMIT
@@ -37,7 +34,7 @@ from sidecar.platform.ports import SystemClock
 from sidecar.platform.session_documents import file_stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
 MARKETPLACE: Final = "supervisor"
 PLUGIN_ID, RUBRIC_PLUGIN_ID = PLUGIN_IDS
@@ -55,12 +52,20 @@ class _Marketplace(Struct, frozen=True):
     name: str
 
 
-class ClaudePlugins:
-    """Runs the plugin commands of one `claude`."""
+class ClaudeCodeInstaller(HostInstaller):
+    """Implements hosts.installing.HostInstaller."""
 
-    def __init__(self, environment: Mapping[str, str], project: str) -> None:
-        """Look `claude` up on PATH, outside of `project`."""
-        self.program = HostProgram("Claude Code", "claude", environment, project)
+    name = HOST
+    title = "Claude Code"
+    command = "claude"
+    get = "npm install -g @anthropic-ai/claude-code"
+    tested = "2.1.197"
+    update = "claude update"
+    probed = ("-p", "/supervisor:retry", "--no-session-persistence")
+
+    @property
+    def _settings(self) -> Path:
+        return user_settings_file(self.environment)
 
     def installed(self) -> tuple[InstalledPlugin, ...]:
         """Return the installations of our plugins, those of the second one last. Raises HostError."""
@@ -72,36 +77,17 @@ class ClaudePlugins:
         known = self.program.listed(tuple[_Marketplace, ...], "plugin", "marketplace", "list", "--json")
         return any(one.name == MARKETPLACE for one in known)
 
-    def run(self, *arguments: str) -> str:
-        """Run one command of the host; return the last line it printed. Raises HostError."""
-        return self.program.run(*arguments).decode("utf-8", "replace").strip().rpartition("\n")[2]
-
-
-class ClaudeCodeInstaller(HostInstaller):
-    """Implements hosts.installing.HostInstaller."""
-
-    name = HOST
-    title = "Claude Code"
-    command = "claude"
-    get = "npm install -g @anthropic-ai/claude-code"
-
-    def __init__(self, environment: Mapping[str, str], project: Path) -> None:
-        """Look `claude` up on PATH, outside of `project`."""
-        super().__init__(environment, project)
-        self._plugins = ClaudePlugins(environment, str(project))
-        self._settings = user_settings_file(environment)
-
     def put(self, order: InstallOrder, steps: Steps) -> None:
         """Install or update the plugins, then the rules that keep the host's agent from our own files."""
         if order.renew:
-            plugins = tuple(one.id for one in self._plugins.installed() if one.scope == order.scope)
+            plugins = tuple(one.id for one in self.installed() if one.scope == order.scope)
         else:
             plugins = PLUGIN_IDS[: 1 + (installing.RUBRIC_EDITOR in order.options)]
         verb, folders = "update" if order.renew else "install", user_paths()
         orders: list[tuple[str, ...]] = [("plugin", "marketplace", "add", str(plugin_root()))]
         orders += [("plugin", verb, one, "--scope", order.scope) for one in plugins]
         old, new = (deny_rules(folders, one) for one in (folders.recorded_runtime(), order.runtime))
-        self._run(orders, steps)
+        self.run_each(orders, steps)
         if not steps.print_only:
             order.prepare()
             repair_copies(self.environment)
@@ -113,17 +99,17 @@ class ClaudeCodeInstaller(HostInstaller):
 
     def take(self, scope: str, steps: Steps) -> bool:
         """Uninstall our plugins from one scope, and with the last all that an install did."""
-        folders, installed = user_paths(), self._plugins.installed()
+        folders, installed = user_paths(), self.installed()
         ours = [one for one in installed if one.scope == scope and self._is_here(one)]
         orders: list[tuple[str, ...]] = [("plugin", "uninstall", one.id, "--scope", scope) for one in ours]
         last = len(installed) == len(ours)
-        if last and self._plugins.known():
+        if last and self.known():
             orders.append(("plugin", "marketplace", "remove", MARKETPLACE))
         if last:  # while the runtime is there, which may lie in the plugin's data
             denied = deny_rules(folders, folders.recorded_runtime())
             told = f"take what an install denied the agent out of {self._settings}"
             steps.do(told, replace_deny_rules, self._settings, denied, ())
-        self._run(orders, steps)
+        self.run_each(orders, steps)
         if not ours:
             steps.say(f"the plugin is not installed in the scope {scope}")
         if last:
@@ -133,7 +119,7 @@ class ClaudeCodeInstaller(HostInstaller):
 
     def scopes(self) -> tuple[str, ...]:
         """Return the scopes in which it is installed for this project. Raises HostError."""
-        return tuple(dict.fromkeys(one.scope for one in self._plugins.installed() if self._is_here(one)))
+        return tuple(dict.fromkeys(one.scope for one in self.installed() if self._is_here(one)))
 
     def present(self) -> bool:
         """Return False: only the host itself tells."""
@@ -142,7 +128,7 @@ class ClaudeCodeInstaller(HostInstaller):
     def holds(self) -> bool:
         """Return whether our plugin is in it; assumed where `claude` exists but does not list its plugins."""
         try:
-            return bool(self._plugins.installed())
+            return bool(self.installed())
         except HostError:
             return bool(self.program.path)
 
@@ -153,15 +139,10 @@ class ClaudeCodeInstaller(HostInstaller):
     def _is_here(self, one: InstalledPlugin) -> bool:
         return one.project_path in {"", str(self.project)}
 
-    def _run(self, orders: Sequence[tuple[str, ...]], steps: Steps) -> None:
-        for order in orders:
-            steps.do(shlex.join((self.command, *order)), self._plugins.run, *order)
-
     async def examine(self, *, needed: bool) -> HostFindings:
         """Check version, plugin and hooks."""
-        said = await self.program.result("--version", seconds=20)
+        known = await self.version_finding()
         listed = await self.program.result("plugin", "list", "--json", seconds=30)
-        known = installing.version_finding(self.title, said.output, TESTED_CLAUDE[0], "claude update")
         plugins = read_json(listed.output, list[_Plugin])
         if plugins is None:
             unlisted = installing.warning_finding(
@@ -194,8 +175,7 @@ class ClaudeCodeInstaller(HostInstaller):
 
     def _plugin_finding(self, ours: Sequence[_Plugin], *, needed: bool) -> DoctorFinding:
         if not ours:
-            missing = "the plugin is not installed in Claude Code"
-            return installing.problem_finding(missing, self.install_command, needed=needed)
+            return self.missing_finding(needed=needed)
         if not any(plugin.enabled for plugin in ours):
             enable = f"claude plugin enable {ours[0].id}"
             return installing.problem_finding("the plugin is disabled in Claude Code", enable, needed=needed)
@@ -208,18 +188,6 @@ class ClaudeCodeInstaller(HostInstaller):
             lacking = f"{self._settings} does not keep the agent from Supervisor's own files"
             return installing.warning_finding(lacking, self.install_command)
         return installing.ok_finding(f"{self._settings} keeps the agent from Supervisor's own files")
-
-    async def probe(self) -> DoctorFinding:
-        """Make a real call through host, hooks, relay and sidecar, without a model request."""
-        words = ("-p", PROBE, "--no-session-persistence")
-        with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as folder:
-            said = await self.program.result(*words, seconds=installing.PROBE_SECONDS, folder=folder)
-        return installing.probe_finding(
-            said,
-            "hooks fire: a typed command was answered by the sidecar, without a model request",
-            installing.error_finding("the host did not answer the probe in time", f"claude -p {PROBE}"),
-            installing.error_finding("hooks do not fire", self.install_command),
-        )
 
     def _switched_off(self) -> Iterator[DoctorFinding]:
         """Why hooks do not run in the project."""
@@ -251,16 +219,12 @@ class ClaudeCodeInstaller(HostInstaller):
 # --- What doctor knows of the host --------------------------------------------------------------------------
 
 
-TESTED_CLAUDE: Final = ("2.1.197", "2.1.330")
-"""Versions of Claude Code that the real-host tests run; one older than the first is a warning."""
 UPDATE: Final = "claude plugin update supervisor@supervisor"
 OURS: Final = "supervisor@"
 """Prefix of the plugin's id, whatever marketplace it came from."""
 SERVER: Final = "supervisor"
 """Name of the MCP server in the plugin that offers the tools."""
 ROOT: Final = "${CLAUDE_PLUGIN_ROOT}"
-PROBE: Final = "/supervisor:retry"
-"""A slash command that needs no model request: an answer shows that host, hooks, relay and sidecar work."""
 
 
 class _Server(Struct, frozen=True):

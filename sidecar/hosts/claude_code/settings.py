@@ -32,7 +32,7 @@ from sidecar.hosts.steering import (
     read_settings,
 )
 from sidecar.platform.files import UnusableFileError, write_whole
-from sidecar.platform.installation import altered_plugin_files, plugin_root
+from sidecar.platform.installation import REINSTALL, altered_notice, altered_plugin_files, plugin_root
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -60,9 +60,7 @@ def altered_plugin(environment: Mapping[str, str]) -> str:
     root = Path(environment.get("CLAUDE_PLUGIN_ROOT", ""))
     copied = root.name == __version__ and root.is_relative_to(cached_plugins(environment))
     altered = altered_plugin_files(root) if copied or root == plugin_root() else ()
-    way = "supervisor install claude-code" if copied else "uv tool install --reinstall supervisor-sidecar"
-    said = f"{', '.join(altered[:2])} of the plugin in {root} is not what was installed. Type: {way}"
-    return f"Supervisor: {said}" if altered else ""
+    return altered_notice(root, altered, "supervisor install claude-code" if copied else REINSTALL)
 
 
 def repair_copies(environment: Mapping[str, str]) -> None:

@@ -12,7 +12,6 @@ What this file knows of the host, each point seen in 0.144.0 and 0.171.0:
 from __future__ import annotations
 
 import asyncio
-import shlex
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -29,7 +28,7 @@ from sidecar.hosts.shared import try_decode
 from sidecar.kernel.text import one_printable_line
 from sidecar.platform.dialogue import LineTooLongError, NotLaunchedError, ProcessDialogue, open_dialogue
 from sidecar.platform.formats import Table, parse_toml_table, table_at
-from sidecar.platform.installation import HostError, plugin_root
+from sidecar.platform.installation import HostError, altered_notice, plugin_root
 from sidecar.platform.paths import user_paths
 
 if TYPE_CHECKING:
@@ -89,10 +88,8 @@ def altered_plugin(environment: Mapping[str, str]) -> str:
     root = Path(environment.get("PLUGIN_ROOT", ""))
     if not root.is_relative_to(cached_plugin(environment)) or root.name != __version__:
         return ""
-    files = plugin_files().items()
-    altered = [name for name, path in files if not _same(root / name, path)]
-    said = f"{', '.join(altered[:2])} of the plugin in {root} is not what was installed"
-    return f"Supervisor: {said}. Type: supervisor install codex" if altered else ""
+    altered = [name for name, path in plugin_files().items() if not _same(root / name, path)]
+    return altered_notice(root, altered, "supervisor install codex")
 
 
 def read_user_settings(environment: Mapping[str, str]) -> Table:
@@ -212,8 +209,6 @@ async def _ask(server: ProcessDialogue, method: str, params: object, kind: type[
 # --- The installer ------------------------------------------------------------------------------------------
 
 
-TESTED_CODEX: Final = "0.144.0"
-"""The oldest version that the real-host tests run."""
 TRUST: Final = (
     "Codex runs a plugin's hooks only where you trust them, and says nothing where you do not. "
     "Supervisor's tell it what happens in a session, and ask it at every stop. Trust them?"
@@ -228,6 +223,8 @@ class CodexInstaller(HostInstaller):
     command = "codex"
     get = "npm install -g @openai/codex"
     typed = "$supervisor:goal all tests pass"
+    tested = "0.144.0"
+    update = "codex update"
     refused: ClassVar[Mapping[str, str]] = {
         installing.RUBRIC_EDITOR: "it starts no language servers",
         installing.STATUS_LINE: "a plugin cannot show one there",
@@ -239,14 +236,12 @@ class CodexInstaller(HostInstaller):
 
     def put(self, order: InstallOrder, steps: Steps) -> None:
         """Write the marketplace, have the host copy the plugin, and set what the user trusts."""
-        if order.scope != "user":
-            raise HostError("Codex has plugins for a user only", self.install_command)
+        self.needs_user_scope(order.scope)
         trusted = table_at(read_user_settings(self.environment), "hooks", "state")
         consents = order.renew and any(key.startswith(f"{PLUGIN_ID}:") for key in trusted)
         folder = _marketplace()
         steps.do(f"write the plugin into {folder}", write_marketplace, folder)
-        self._run(("plugin", "marketplace", "add", str(folder)), steps)
-        self._run(("plugin", "add", PLUGIN_ID), steps)
+        self.run_each((("plugin", "marketplace", "add", str(folder)), ("plugin", "add", PLUGIN_ID)), steps)
         if steps.print_only:
             steps.say("ask whether you trust its hooks, and tell Codex so")
             return
@@ -266,15 +261,11 @@ class CodexInstaller(HostInstaller):
             return not self.present()
         if self.present():
             steps.do("take the trust in its hooks out of Codex's settings", self._server.forget)
-            self._run(("plugin", "remove", PLUGIN_ID), steps)
-            self._run(("plugin", "marketplace", "remove", MARKETPLACE), steps)
+            orders = (("plugin", "remove", PLUGIN_ID), ("plugin", "marketplace", "remove", MARKETPLACE))
+            self.run_each(orders, steps)
         for folder in filter(Path.exists, (_marketplace(), cached_plugin(self.environment))):
             steps.do(f"remove {folder}", shutil.rmtree, folder)
         return True
-
-    def scopes(self) -> tuple[str, ...]:
-        """Return the one scope that there is, where it is installed."""
-        return ("user",) if self.present() else ()
 
     def present(self) -> bool:
         """Return whether the host's settings name our plugin."""
@@ -282,15 +273,11 @@ class CodexInstaller(HostInstaller):
 
     async def examine(self, *, needed: bool) -> HostFindings:
         """Check version, plugin and trust."""
+        lines = [await self.version_finding()]
         if not self.program.path:
-            return HostFindings((installing.warning_finding("Codex is not on PATH", self.get),))
-        said = await self.program.result("--version", seconds=20)
-        number = said.output.removeprefix(b"codex-cli ")
-        lines = [installing.version_finding(self.title, number, TESTED_CODEX, "codex update")]
-        if not self.present():
-            missing = "the plugin is not installed in Codex"
-            lines.append(installing.problem_finding(missing, self.install_command, needed=needed))
             return HostFindings(tuple(lines))
+        if not self.present():
+            return HostFindings((*lines, self.missing_finding(needed=needed)))
         root = cached_plugin(self.environment) / "supervisor" / __version__
         try:
             hooks = await self._server.hooks()
@@ -301,7 +288,7 @@ class CodexInstaller(HostInstaller):
             )
         else:
             lines += self._findings(root, hooks, altered)
-        tools = ("python3", "-I", "-S", str(root / "hooks" / "mcp.py")) if root.is_dir() else ()
+        tools = installing.tools_command(root) if root.is_dir() else ()
         return HostFindings(tuple(lines), None, tools, self.title)
 
     def _findings(
@@ -328,12 +315,6 @@ class CodexInstaller(HostInstaller):
             )
         else:
             yield installing.ok_finding(f"Codex runs our {len(hooks)} hooks: you trust them")
-
-    def _run(self, words: tuple[str, ...], steps: Steps) -> None:
-        told = shlex.join((self.command, *words))
-        steps.do(
-            told, lambda: self.program.run(*words).decode("utf-8", "replace").strip().rpartition("\n")[2]
-        )
 
 
 def _marketplace() -> Path:

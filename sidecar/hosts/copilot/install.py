@@ -11,7 +11,6 @@ What this file knows of the host, each point seen in 1.0.102:
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -20,7 +19,6 @@ import msgspec
 from msgspec import Raw
 
 from sidecar.hosts.installing import (
-    PROBE_SECONDS,
     RUBRIC_EDITOR,
     STATUS_LINE,
     DoctorFinding,
@@ -28,11 +26,8 @@ from sidecar.hosts.installing import (
     HostInstaller,
     InstallOrder,
     Steps,
-    error_finding,
     ok_finding,
-    probe_finding,
-    problem_finding,
-    version_finding,
+    tools_command,
     warning_finding,
 )
 from sidecar.hosts.shared import COPILOT
@@ -47,19 +42,15 @@ from sidecar.hosts.steering import (
     read_settings,
 )
 from sidecar.platform.files import UnusableFileError
-from sidecar.platform.installation import HostError, plugin_root
+from sidecar.platform.installation import plugin_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-TESTED: Final = "1.0.102"
-"""Version that the real-host tests run; an older one is a warning."""
 PLUGIN_ID: Final = PLUGIN_IDS[0]
 MARKETPLACES: Final = "extraKnownMarketplaces"
 MARKETPLACE: Final = "supervisor"
-PROBE: Final = ("-p", "/supervisor:retry")
-"""A command that needs no model request: an answer shows that host, hooks, relay and sidecar work."""
 
 
 def edit_settings(text: bytes, root: Path | None) -> bytes:
@@ -80,6 +71,9 @@ class CopilotInstaller(HostInstaller):
     title = "Copilot CLI"
     command = "copilot"
     get = "npm install -g @github/copilot"
+    tested = "1.0.102"
+    update = "copilot update"
+    probed = ("-p", "/supervisor:retry")
     refused: ClassVar[Mapping[str, str]] = {
         RUBRIC_EDITOR: "the second plugin is Claude Code's",
         STATUS_LINE: "it takes none from a plugin",
@@ -92,8 +86,7 @@ class CopilotInstaller(HostInstaller):
     def put(self, order: InstallOrder, steps: Steps) -> None:
         """Name our plugin in the user's settings."""
         root = plugin_root()
-        if order.scope != "user":
-            raise HostError("Copilot CLI takes the plugin for a user only", self.install_command)
+        self.needs_user_scope(order.scope)
         if not steps.print_only:
             order.prepare()
         by_hand = (f"copilot plugin marketplace add {root}", f"copilot plugin install {PLUGIN_ID}")
@@ -118,10 +111,6 @@ class CopilotInstaller(HostInstaller):
         if not decode_settings(read_settings(self._settings)):
             self._settings.unlink()
 
-    def scopes(self) -> tuple[str, ...]:
-        """Return the scopes in which it is installed."""
-        return ("user",) if self.present() else ()
-
     def present(self) -> bool:
         """Return whether the settings name our plugin."""
         with suppress(OSError, UnusableFileError, msgspec.DecodeError):
@@ -131,36 +120,19 @@ class CopilotInstaller(HostInstaller):
 
     async def examine(self, *, needed: bool) -> HostFindings:
         """Check version and plugin."""
-        lines = []
-        if not self.program.path:
-            lines.append(warning_finding("Copilot CLI is not on PATH", self.get))
-        else:
-            said = (await self.program.result("--version", seconds=PROBE_SECONDS)).output
-            number = said.partition(b"\n")[0].rstrip(b".").rpartition(b" ")[2]
-            lines.append(version_finding(self.title, number, TESTED, "copilot update"))
-        lines.append(self._plugin_finding(needed=needed))
+        lines = (await self.version_finding(), self._plugin_finding(needed=needed))
         if not self.present() or not self.program.path:
-            return HostFindings(tuple(lines))
-        server = ("python3", "-I", "-S", str(plugin_root() / "hooks" / "mcp.py"))
-        return HostFindings(tuple(lines), self.probe, server, self.title)
+            return HostFindings(lines)
+        return HostFindings(lines, self.probe, tools_command(plugin_root()), self.title)
+
+    def version_line(self, said: str) -> str:
+        """Return the first line: below it is how to update."""
+        return said.partition("\n")[0]
 
     def _plugin_finding(self, *, needed: bool) -> DoctorFinding:
         if not self.present():
-            missing = "the plugin is not installed in Copilot CLI"
-            return problem_finding(missing, self.install_command, needed=needed)
+            return self.missing_finding(needed=needed)
         text, root = read_settings(self._settings), plugin_root()
         if msgspec.json.decode(text) != msgspec.json.decode(edit_settings(text, root)):
             return warning_finding(f"Copilot CLI does not read the plugin from {root}", self.install_command)
         return ok_finding(f"plugin {PLUGIN_ID}, read from {root}")
-
-    async def probe(self) -> DoctorFinding:
-        """Make a real call through host, hooks, relay and sidecar, without a model request."""
-        with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as folder:
-            said = await self.program.result(*PROBE, seconds=PROBE_SECONDS, folder=folder)
-        shown = f"copilot {' '.join(PROBE)}"
-        return probe_finding(
-            said,
-            "Copilot CLI answers: a typed command reached the sidecar, without a model request",
-            error_finding("Copilot CLI did not answer the probe in time", shown),
-            error_finding("Copilot CLI does not carry out our commands", shown),
-        )

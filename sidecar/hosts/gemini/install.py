@@ -8,41 +8,39 @@ nothing. It has no extensions of a project.
 from __future__ import annotations
 
 import shutil
-import tempfile
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sidecar.hosts import installing
 from sidecar.hosts.command import TRUSTED
 from sidecar.hosts.gemini.codec import HOST, HOST_TITLE
-from sidecar.hosts.host_program import HostProgram
 from sidecar.hosts.installing import DoctorFinding, HostFindings, HostInstaller, InstallOrder, Steps
 from sidecar.hosts.steering import GEMINI_EXTENSIONS, SETTINGS_LIMIT, gemini_folder
 from sidecar.kernel.decoding import read_json
 from sidecar.platform.files import UnusableFileError, read_whole, write_whole
-from sidecar.platform.installation import HostError, altered_plugin_files, plugin_root
+from sidecar.platform.installation import (
+    REINSTALL,
+    HostError,
+    altered_notice,
+    altered_plugin_files,
+    plugin_root,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 T = TypeVar("T")
 
-TESTED: Final = "0.34.0"
-"""The oldest version that the real-host tests run; one before it is a warning."""
 EXTENSION: Final = ".gemini-extension"
 """The extension's folder in the plugin's."""
 NAME: Final = "supervisor"
 """The extension's name, by which the host switches it on and off."""
 TRUST_FILE: Final = "trustedFolders.json"
 PARENT, DISTRUSTED = "TRUST_PARENT", "DO_NOT_TRUST"
-PROBE: Final = "/supervisor:retry"
-"""A command that needs no model request."""
-UPDATE: Final = "npm install -g @google/gemini-cli"
 
 
 class _Switch(Struct, frozen=True):
@@ -73,10 +71,7 @@ class _Settings(Struct, frozen=True, rename="camel"):
 def altered_extension() -> str:
     """Tell of files of ours that are not what was installed; "" for none. Raises HostError, OSError."""
     root = plugin_root()
-    altered = altered_plugin_files(root)
-    way = "uv tool install --reinstall supervisor-sidecar"
-    said = f"{', '.join(altered[:2])} in {root} is not what was installed. Type: {way}"
-    return f"Supervisor: {said}" if altered else ""
+    return altered_notice(root, altered_plugin_files(root), REINSTALL)
 
 
 def _write_file(path: Path, text: bytes) -> None:
@@ -98,7 +93,10 @@ class GeminiInstaller(HostInstaller):
     name = HOST
     title = HOST_TITLE
     command = "gemini"
-    get = UPDATE
+    get = update = "npm install -g @google/gemini-cli"
+    tested = "0.34.0"
+    probed = ("-p", "/supervisor:retry")
+    probe_variables = TRUSTED
     refused: ClassVar[Mapping[str, str]] = {
         installing.RUBRIC_EDITOR: "it has no language servers",
         installing.STATUS_LINE: "no extension can show a line there",
@@ -136,10 +134,6 @@ class GeminiInstaller(HostInstaller):
                     self.link.parents[1].rmdir()
         return True
 
-    def scopes(self) -> tuple[str, ...]:
-        """Return the user's scope where it is installed."""
-        return ("user",) if self.present() else ()
-
     def present(self) -> bool:
         """Return whether the file is there."""
         return self.link.is_file()
@@ -156,8 +150,7 @@ class GeminiInstaller(HostInstaller):
 
     @contextmanager
     def _writing(self, scope: str) -> Iterator[None]:
-        if scope == "project":
-            raise HostError("Gemini CLI has no extensions of a project", f"{self.install_command}, for you")
+        self.needs_user_scope(scope)
         try:
             yield
         except OSError as error:
@@ -168,11 +161,7 @@ class GeminiInstaller(HostInstaller):
 
     async def examine(self, *, needed: bool) -> HostFindings:
         """Check version, extension, and what keeps its hooks from running."""
-        if not self.program.path:
-            lines = [installing.warning_finding("Gemini CLI is not on PATH", self.get)]
-        else:
-            said = await self.program.result("--version", seconds=30)
-            lines = [installing.version_finding(self.title, said.output, TESTED, UPDATE)]
+        lines = [await self.version_finding()]
         if not self.present():
             return HostFindings((*lines, self._problem("the extension is not installed", "", needed=needed)))
         trouble = tuple(self._troubles(needed=needed))
@@ -180,7 +169,7 @@ class GeminiInstaller(HostInstaller):
         lines += self._trust_findings()
         if not self.program.path or trouble:
             return HostFindings(tuple(lines))
-        server = ("python3", "-I", "-S", str(plugin_root() / "hooks" / "mcp.py"))
+        server = installing.tools_command(plugin_root())
         return HostFindings(tuple(lines), self.probe, server, self.title)
 
     def _troubles(self, *, needed: bool) -> Iterator[DoctorFinding]:
@@ -219,16 +208,3 @@ class GeminiInstaller(HostInstaller):
             said = f"{self.project} is not trusted, so `gemini -p` refuses to work there"
             remedy = "gemini, and trust the folder; or add --skip-trust to gemini -p"
             yield installing.warning_finding(said, remedy)
-
-    async def probe(self) -> DoctorFinding:
-        """Make a real call through the host, its hooks and the sidecar, without a model request."""
-        host = HostProgram(self.title, self.command, {**self.environment, **TRUSTED}, str(self.project))
-        with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as empty:
-            said = await host.result("-p", PROBE, seconds=installing.PROBE_SECONDS, folder=empty)
-        shown = f"gemini -p {PROBE}"
-        return installing.probe_finding(
-            replace(said, output=said.output + said.errors),  # what blocks a prompt is told on standard error
-            "hooks fire: a typed command was answered by the sidecar, without a model request",
-            installing.error_finding("Gemini CLI did not answer the probe in time", shown),
-            installing.error_finding("the hooks of Gemini CLI do not fire", shown),
-        )

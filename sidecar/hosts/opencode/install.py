@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -12,7 +11,6 @@ from msgspec import Struct
 
 from sidecar import __version__
 from sidecar.hosts import installing
-from sidecar.hosts.host_program import HostProgram
 from sidecar.hosts.installing import DoctorFinding, HostFindings, HostInstaller, InstallOrder, Steps
 from sidecar.hosts.opencode import plugin_file
 from sidecar.hosts.opencode.plugin_file import (
@@ -178,14 +176,6 @@ def _remove_stand_in(folder: Path, why: str, steps: Steps) -> None:
 # --- The installer ------------------------------------------------------------------------------------------
 
 
-TESTED_OPENCODE: Final = "1.18.33"
-"""Version of OpenCode that the real-host tests run; an older one is a warning."""
-PROBE: Final = ("run", "--command", "supervisor:retry")
-"""A command that needs no model request; OpenCode itself refuses it where our plugin file is not loaded."""
-NO_TRACE: Final = {"OPENCODE_DB": ":memory:"}
-"""Keeps the session of a probe out of the user's sessions of OpenCode."""
-
-
 class OpenCodeInstaller(HostInstaller):
     """Implements hosts.installing.HostInstaller."""
 
@@ -194,6 +184,10 @@ class OpenCodeInstaller(HostInstaller):
     command = "opencode"
     get = "npm install -g opencode-ai"
     lends_model = True
+    tested = "1.18.33"
+    update = "opencode upgrade"
+    probed = ("run", "--command", "supervisor:retry")  # the host refuses it where it loads no file of ours
+    probe_variables: ClassVar[Mapping[str, str]] = {"OPENCODE_DB": ":memory:"}  # no session is left behind
     refused: ClassVar[Mapping[str, str]] = {installing.RUBRIC_EDITOR: "opencode has it in its one file"}
 
     def put(self, order: InstallOrder, steps: Steps) -> None:
@@ -227,15 +221,10 @@ class OpenCodeInstaller(HostInstaller):
 
     async def examine(self, *, needed: bool) -> HostFindings:
         """Check version, plugin file and what keeps it from working."""
-        if not self.program.path:
-            lines = [installing.warning_finding("OpenCode is not on PATH", self.get)]
-        else:
-            said = await self.program.result("--version", seconds=20)
-            lines = [installing.version_finding(self.title, said.output, TESTED_OPENCODE, "opencode upgrade")]
+        lines = [await self.version_finding()]
         ours = self._files()
         if not ours:
-            missing = "the plugin is not installed in OpenCode"
-            lines.append(installing.problem_finding(missing, self.install_command, needed=needed))
+            lines.append(self.missing_finding(needed=needed))
         lines += [self._plugin_file_finding(path) for path in ours]
         if len(ours) > 1:
             many = f"there are {len(ours)} of them, and one is enough"
@@ -290,16 +279,6 @@ class OpenCodeInstaller(HostInstaller):
                     "start opencode once while online",
                 )
 
-    async def probe(self) -> DoctorFinding:
-        """Make a real call through the host, our plugin file and the sidecar, without a model request."""
-        host = HostProgram(self.title, self.command, {**self.environment, **NO_TRACE}, str(self.project))
-        with tempfile.TemporaryDirectory(prefix="supervisor-probe-") as empty:
-            folder = empty if "user" in self.scopes() else ""
-            said = await host.result(*PROBE, seconds=installing.PROBE_SECONDS, folder=folder)
-        shown = f"opencode {' '.join(PROBE)}"
-        return installing.probe_finding(
-            said,
-            "OpenCode answers: a typed command reached the sidecar, without a model request",
-            installing.error_finding("OpenCode did not answer the probe in time", shown),
-            installing.error_finding("OpenCode does not carry out our commands", shown),
-        )
+    def is_everywhere(self) -> bool:
+        """Return whether the user's folder has our file."""
+        return "user" in self.scopes()

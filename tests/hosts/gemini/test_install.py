@@ -90,7 +90,7 @@ def test_the_hosts_own_switch_of_our_extension_goes_and_others_stay(here: Here) 
 
 
 def test_a_project_gets_no_extension_and_a_folder_that_cannot_be_written_is_named(here: Here) -> None:
-    with pytest.raises(HostError, match="no extensions of a project"):
+    with pytest.raises(HostError, match="for a user only"):
         here.put("project")
     (here.gemini / "extensions").write_text("", encoding="utf-8")
     with pytest.raises(HostError, match="cannot be written"):
