@@ -6,15 +6,18 @@ Rules of this file:
   written joins the running turn: it was created before that answer was complete.
 - A message that no answer follows yet is waiting, and is not part of the turn.
 - Only a synthetic part, which no person and no agent can write, shows that a continuation arrived.
+- What begins with our mark after an answer came through `supervisor acp`: nobody asked it, it shows nothing.
 - A command that the user ran with `!` is an answer that no model gave; its call is not the agent's.
 - Positions are not bytes here but milliseconds since the epoch: when the newest answer was complete.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.tools import read_todo_part, read_tool_part
@@ -71,7 +74,7 @@ def read_whole_turn(raw: bytes, counted_to: int = -1, limit: int = wire.MESSAGES
     found = wire.decode_messages(raw)
     if found is None:
         return Turn(position=max(counted_to, 0), readable=False, unfinished=UNREADABLE)
-    told = [_parse_message(message) for message in found if message is not None]
+    told = list(_without_ours(_parse_message(message) for message in found if message is not None))
     begin, end = _turn_bounds(told)
     if len(found) >= limit and not any(one.answers for one in told[:begin]):
         return None
@@ -92,6 +95,14 @@ def _parse_message(message: wire.HostMessage) -> ParsedMessage:
     answers = message.info.role == "assistant"
     by_agent = answers and not _is_user_shell(message, parts)
     return ParsedMessage(message, parts, answers=answers, by_agent=by_agent)
+
+
+def _without_ours(told: Iterable[ParsedMessage]) -> Iterator[ParsedMessage]:
+    """Take the prompt from messages with words of ours; before any answer there is nothing to continue."""
+    answered = False
+    for one in told:
+        yield replace(one, prompt="") if answered and CONTINUATION.match(one.prompt) else one
+        answered = answered or one.answers
 
 
 def _prompt_text(parts: tuple[wire.MessagePart, ...]) -> str:

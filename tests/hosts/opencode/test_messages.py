@@ -85,6 +85,18 @@ def test_what_no_person_wrote_is_no_prompt() -> None:
     assert len(turn.calls) == 1
 
 
+def test_words_of_ours_that_came_as_a_prompt_are_not_what_a_person_asked() -> None:
+    turn = read(
+        user("u1", text("all tests pass"), at=1),
+        answer("a1", text("Done."), at=2),
+        user("u2", text("[supervisor abc123] Sent back 1 of 16: test_none fails."), at=3),
+        answer("a2", bash("make"), text("Repaired."), at=9),
+    )
+
+    assert (turn.prompts, turn.prompt_id, turn.last_message) == (("all tests pass",), "u1", "Repaired.")
+    assert turn.arrived == ()
+
+
 def test_only_a_synthetic_part_of_the_host_shows_that_a_continuation_arrived() -> None:
     turn = read(
         user("u1", text("[supervisor aaaaaa] typed by a person")),
