@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import msgspec
 
-from sidecar.hosts.shared import EventFields, checked_project_folder, decode_event, event_fields
+from sidecar.hosts.shared import TYPED, EventFields, checked_project_folder, decode_event, event_fields
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.orders import COMMAND_NAMES, CommandName, Order, parse_order
+from sidecar.kernel.events import SessionOrigin
+from sidecar.kernel.orders import COMMAND_NAMES, Order, parse_order
 
 if TYPE_CHECKING:
     from sidecar.kernel.session import Environment
 
 T = TypeVar("T")
-
-TYPED: Final[dict[str, CommandName]] = {name: name for name in COMMAND_NAMES}
 
 
 class HookEventBase(msgspec.Struct, frozen=True, kw_only=True, tag_field="hook_event_name"):
@@ -73,6 +72,11 @@ def hook_event_fields(
         host, event.session_id, project or event.cwd, environment, subagent=bool(event.agent_id)
     )
     return HookEventFields(**common, cwd=checked_project_folder(event.cwd), host_pid=host_pid)
+
+
+def session_origin(source: str) -> SessionOrigin:
+    """Return where a session comes from, by the host's word; one that is not known is a start."""
+    return SessionOrigin(source) if source in set(SessionOrigin) else SessionOrigin.STARTUP
 
 
 def command_pattern(before: str) -> re.Pattern[str]:

@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from sidecar.kernel.decoding import UNREADABLE, decode_repaired
 from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.orders import COMMAND_NAMES, CommandName, Order, parse_order
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.text import (
     clean_line,
@@ -57,6 +58,9 @@ HOSTILE_NAME_SHOWN: Final = 40
 """Characters of an invalid name that an error message shows."""
 
 
+TYPED: Final[dict[str, CommandName]] = {name: name for name in COMMAND_NAMES}
+
+
 class EventFields(TypedDict):
     """The fields that all events of a host have."""
 
@@ -96,6 +100,14 @@ def event_fields(
         subagent=subagent,
         ours=bool(environment.get(WORKER_MARKER)),
     )
+
+
+def command_order(name: str, arguments: str) -> Order:
+    """Return the order that a command of this name is. Raises BadInputError."""
+    if (known := TYPED.get(name)) is None:
+        names = ", ".join(f"/supervisor:{one}" for one in COMMAND_NAMES)
+        raise BadInputError(f"there is no command {name[:HOSTILE_NAME_SHOWN]!r}; there are {names}")
+    return parse_order(known, arguments)
 
 
 SERVER_PREFIX: Final = r"(?:mcp__(?:plugin_supervisor_)?supervisor__|(?:mcp_)?supervisor[_-])"

@@ -5,7 +5,7 @@ They stand in one file, as a start reads them all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -80,6 +80,10 @@ def change_settings(path: Path, change: Callable[[bytes], bytes], moves: Iterabl
         raise HostError(f"{path} was left as it is: {error}", *moves) from None
 
 
+def _encode_part(part: Mapping[str, object]) -> str:
+    return msgspec.json.encode(part, order="sorted").decode() if part else ""
+
+
 # --- Claude Code --------------------------------------------------------------------------------------------
 
 
@@ -105,7 +109,7 @@ def read_claude_steering(path: Path) -> str:
         ours := {name: plugins[name] for name in PLUGIN_IDS if name in plugins}
     ):
         part[PLUGINS] = ours
-    return msgspec.json.encode(part, order="sorted").decode() if part else ""
+    return _encode_part(part)
 
 
 def restore_claude_settings(text: str, part: str) -> str:
@@ -194,8 +198,7 @@ def read_codex_steering(path: Path) -> str:
     from sidecar.platform.formats import parse_toml_table  # noqa: PLC0415 - few have one
 
     settings = parse_toml_table(read_whole(path, SETTINGS_LIMIT, follow=True).decode("utf-8", "replace"))
-    part = {name: settings[name] for name in CODEX_PARTS if name in settings}
-    return msgspec.json.encode(part, order="sorted").decode() if part else ""
+    return _encode_part({name: settings[name] for name in CODEX_PARTS if name in settings})
 
 
 def _codex_user_files(environment: Environment) -> dict[str, Path]:  # noqa: ARG001 - the sidecar's own home
@@ -270,8 +273,7 @@ def read_gemini_steering(path: Path) -> str:
     Raises OSError, UnusableFileError and msgspec.DecodeError.
     """
     settings = decode_settings(read_whole(path, SETTINGS_LIMIT, follow=True))
-    part = {name: settings[name] for name in GEMINI_NAMES if name in settings}
-    return msgspec.json.encode(part, order="sorted").decode() if part else ""
+    return _encode_part({name: settings[name] for name in GEMINI_NAMES if name in settings})
 
 
 def _gemini_user_files(environment: Environment) -> dict[str, Path]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from msgspec import Raw, Struct, field
 from msgspec.structs import astuple
@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from sidecar.kernel.session import Environment
 
 
+T = TypeVar("T")
+
 RETRIES: Final = {"CLAUDE_CODE_MAX_RETRIES": "2"}
 """How often Claude Code retries a failed request; it honours the model's Retry-After."""
 COST_LIMIT: Final = 1000.0
 """Dollars; a higher cost reported by Claude Code is not believed."""
-NULL: Final = Raw(b"null")
+FAILED: Final = "it reported an error"
 ENGINES: Final = frozenset(("bun", "deno", "node"))
 """Programs that may run a host's script: as CLAUDE_CODE_EXECPATH they are not the host itself."""
 STATUSES: Final = {
@@ -76,7 +78,7 @@ class ClaudeResult(Struct, frozen=True):
     subtype: str = ""
     result: str | None = None
     api_error_status: int | None = None
-    structured_output: Raw = NULL
+    structured_output: Raw = NOTHING
     usage: ClaudeUsage = ClaudeUsage()
     total_cost_usd: float | None = None
 
@@ -84,7 +86,7 @@ class ClaudeResult(Struct, frozen=True):
     def answer(self) -> str:
         """The model's answer: the structured output, or else its text."""
         given = bytes(self.structured_output)
-        if given != bytes(NULL):
+        if given != bytes(NOTHING):
             return given.decode("utf-8", "replace")
         return self.result or ""
 
@@ -157,6 +159,10 @@ class _Typed(Struct, frozen=True):
     type: str
 
 
+class _Error(Struct, frozen=True):
+    message: str = ""
+
+
 class AgentStream:
     """The output of one agent, line by line. This one knows no form: any program.
 
@@ -211,10 +217,6 @@ class AgentStream:
         """Take one line, and return what a person is told of it."""
         return line
 
-    def _read_other(self, line: str) -> str:
-        """Take a line that did not fit: nothing is told of one of the host's form, any other as it is."""
-        return line if read_json(line, _Typed) is None else ""
-
     def _finish(self, printed: str) -> None:
         whole = AnyStream(lambda _said: None)
         whole.feed(f"{printed}\n")
@@ -235,6 +237,38 @@ def _describe_call(tool: str, given: Mapping[str, object]) -> str:
     """Return one line: the tool and its first text argument."""
     first = next((value for value in given.values() if isinstance(value, str)), "")
     return clean_line(f"[{tool}] {first}", CALL_SHOWN)
+
+
+class HostStream(AgentStream, Generic[T]):
+    """The output of a host, whose lines have the form `form`: they say all, so nothing is left at the end."""
+
+    form: type[T]
+
+    def __init__(self, hear: Callable[[str], None]) -> None:
+        super().__init__(hear)
+        self._writing: dict[str, str] = {}
+
+    def _read(self, line: str) -> str:
+        """Nothing is told of a line of the host that has another form; what is none of its lines stays."""
+        if (found := read_json(line, self.form)) is not None:
+            return self._read_form(found)
+        return line if read_json(line, _Typed) is None else ""
+
+    def _read_form(self, found: T) -> str:
+        raise NotImplementedError
+
+    def _finish(self, printed: str) -> None:
+        """The lines said it all."""
+
+    def _end_write(self, call: str, *, done: bool) -> None:
+        """A call that may write a file ended."""
+        path = self._writing.pop(call, "")
+        self.written += [path] if path and done else []
+
+    def _fail(self, said: str) -> None:
+        """The host failed, and says in words why."""
+        self.fault = one_printable_line(said) or FAILED
+        self.limited, self.refused = read_failure(said, time.time())
 
 
 # --- Claude Code: `--output-format stream-json` -------------------------------------------------------------
@@ -270,18 +304,17 @@ class _ClaudeLine(ClaudeResult, frozen=True):
     rate_limit_info: _RateLimit = _RateLimit()
 
 
-class ClaudeStream(AgentStream):
+class ClaudeStream(HostStream[_ClaudeLine]):
     """What Claude Code reports. Until its last line, tokens are summed over the messages."""
+
+    form = _ClaudeLine
 
     def __init__(self, hear: Callable[[str], None]) -> None:
         super().__init__(hear)
-        self._writing: dict[str, str] = {}
         self._spent: dict[str, TokenUsage] = {}
         self._resets, self._refused = 0.0, False
 
-    def _read(self, line: str) -> str:
-        if (found := read_json(line, _ClaudeLine)) is None:
-            return self._read_other(line)
+    def _read_form(self, found: _ClaudeLine) -> str:
         if found.type == "result":
             self._end(found)
             return ""
@@ -305,14 +338,13 @@ class ClaudeStream(AgentStream):
             self._writing[block.id] = self._note_write(block.name, block.input)
             return _describe_call(block.name, block.input)
         if block.type == "tool_result":
-            path = self._writing.pop(block.tool_use_id, "")
-            self.written += [path] if path and not block.is_error else []
+            self._end_write(block.tool_use_id, done=not block.is_error)
         return ""
 
     def _end(self, result: ClaudeResult) -> None:
         self.usage, self.cents = result.usage.counted, result.cents
         self.text = result.result or self.text
-        if bytes(result.structured_output) != bytes(NULL):
+        if bytes(result.structured_output) != bytes(NOTHING):
             self.answer = result.answer
         if result.subtype == SCHEMA_GIVEN_UP:
             self.unfit = explain_claude_failure(result)
@@ -321,9 +353,6 @@ class ClaudeStream(AgentStream):
             status = result.api_error_status
             self.refused = self.fault if self._refused or is_refusal(status) else ""
             self.limited = told_limit(status, self.fault, self._resets)
-
-    def _finish(self, printed: str) -> None:
-        """The lines said it all."""
 
 
 # --- OpenCode: `run --format json` --------------------------------------------------------------------------
@@ -350,16 +379,16 @@ class _OpenCodeLine(Struct, frozen=True):
     error: Raw = NOTHING
 
 
-class OpenCodeStream(AgentStream):
+class OpenCodeStream(HostStream[_OpenCodeLine]):
     """What OpenCode reports. A cost of 0 is taken for an unknown price."""
+
+    form = _OpenCodeLine
 
     def __init__(self, hear: Callable[[str], None]) -> None:
         super().__init__(hear)
         self._message = ""
 
-    def _read(self, line: str) -> str:
-        if (found := read_json(line, _OpenCodeLine)) is None:
-            return self._read_other(line)
+    def _read_form(self, found: _OpenCodeLine) -> str:
         part = found.part
         if found.type == "text":
             again = part.message_id == self._message
@@ -376,16 +405,13 @@ class OpenCodeStream(AgentStream):
                 self.cents = (self.cents or 0.0) + 100 * part.cost
         if found.type == "error":
             error = try_decode(found.error, wire.MessageError) or wire.MessageError()
-            self.fault = describe_host_error(error) or "it reported an error"
+            self.fault = describe_host_error(error) or FAILED
             data = wire.error_data(error)
             self.refused = self.fault if is_refusal(data.status, error.name) else ""
             until = data.retry_after and found.timestamp / 1000 + data.retry_after
             self.limited = told_limit(data.status, self.fault, until)
             return self.fault
         return ""
-
-    def _finish(self, printed: str) -> None:
-        """The lines said it all."""
 
 
 # --- Gemini CLI: `--output-format stream-json` --------------------------------------------------------------
@@ -405,10 +431,6 @@ class _GeminiStats(Struct, frozen=True):
         return TokenUsage(input=max(0, given - cached), cached=cached, output=max(0, total - given))
 
 
-class _GeminiError(Struct, frozen=True):
-    message: str = ""
-
-
 class _GeminiLine(_Typed, frozen=True):
     role: str = ""
     content: str = ""
@@ -417,21 +439,20 @@ class _GeminiLine(_Typed, frozen=True):
     tool_id: str = ""
     parameters: dict[str, Any] = {}
     status: str = ""
-    error: _GeminiError | None = None
+    error: _Error = _Error()
     stats: _GeminiStats = _GeminiStats()
 
 
-class GeminiStream(AgentStream):
+class GeminiStream(HostStream[_GeminiLine]):
     """What Gemini CLI reports. A message comes in pieces; what its service said is in the last line."""
+
+    form = _GeminiLine
 
     def __init__(self, hear: Callable[[str], None]) -> None:
         super().__init__(hear)
-        self._writing: dict[str, str] = {}
         self._goes_on = False
 
-    def _read(self, line: str) -> str:
-        if (found := read_json(line, _GeminiLine)) is None:
-            return self._read_other(line)
+    def _read_form(self, found: _GeminiLine) -> str:
         goes_on, self._goes_on = self._goes_on, found.role == "assistant"
         match found.type:
             case "init":
@@ -443,19 +464,14 @@ class GeminiStream(AgentStream):
                 self._writing[found.tool_id] = self._note_write(found.tool_name, found.parameters)
                 return _describe_call(found.tool_name, found.parameters)
             case "tool_result":
-                path = self._writing.pop(found.tool_id, "")
-                self.written += [path] if path and found.status == "success" else []
+                self._end_write(found.tool_id, done=found.status == "success")
             case "result":
                 self.usage = found.stats.counted
                 if found.status != "success":
-                    self.fault = found.error.message if found.error else "it reported an error"
-                    self.limited, self.refused = read_failure(self.fault, time.time())
+                    self._fail(found.error.message)
             case _:
                 pass
         return ""
-
-    def _finish(self, printed: str) -> None:
-        """The lines said it all."""
 
 
 # --- Codex: `exec --json` -----------------------------------------------------------------------------------
@@ -492,23 +508,19 @@ class _CodexUsage(Struct, frozen=True):
         return TokenUsage(input=max(read - cached, 0), cached=cached, output=output)
 
 
-class _CodexError(Struct, frozen=True):
-    message: str = ""
-
-
 class _CodexLine(Struct, frozen=True):
     type: str
     item: _CodexItem = _CodexItem()
     usage: _CodexUsage = _CodexUsage()
-    error: _CodexError = _CodexError()
+    error: _Error = _Error()
 
 
-class CodexStream(AgentStream):
+class CodexStream(HostStream[_CodexLine]):
     """What Codex reports. Its failures are told in words only, and it names no price."""
 
-    def _read(self, line: str) -> str:
-        if (found := read_json(line, _CodexLine)) is None:
-            return self._read_other(line)
+    form = _CodexLine
+
+    def _read_form(self, found: _CodexLine) -> str:
         item = found.item
         match found.type, item.type:
             case "item.completed", "agent_message":
@@ -524,15 +536,11 @@ class CodexStream(AgentStream):
             case "turn.completed", _:
                 self.usage += found.usage.counted
             case "turn.failed", _:
-                self.fault = one_printable_line(found.error.message) or "it reported an error"
-                self.limited, self.refused = read_failure(found.error.message, time.time())
+                self._fail(found.error.message)
                 return self.fault
             case _:
                 pass
         return ""
-
-    def _finish(self, printed: str) -> None:
-        """The lines said it all."""
 
 
 # --- Any program --------------------------------------------------------------------------------------------

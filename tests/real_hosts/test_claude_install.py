@@ -58,7 +58,7 @@ def test_one_command_installs_it_doctor_sees_every_link_and_uninstall_leaves_not
     doctor = under.supervisor("doctor")
     assert doctor.returncode == 0, doctor.stdout
     assert "the judge answers: complete" in doctor.stdout
-    assert "hooks fire" in doctor.stdout
+    assert "Claude Code answers: a typed command" in doctor.stdout
     assert "Claude Code can reach the tools: " in doctor.stdout
     assert under.supervisor("uninstall", "claude-code").returncode == 0
     after = under.supervisor("doctor")

@@ -46,7 +46,7 @@ def host(binary: Path, model: ScriptedModel, tmp_path: Path) -> Iterator[Gemini]
 def test_doctor_calls_through_the_host_and_a_call_of_our_tools_is_that_sessions(host: Gemini) -> None:
     (host.home / ".gemini" / "trustedFolders.json").unlink()
     doctor = host.supervisor("doctor")
-    assert "hooks fire" in doctor.stdout, doctor.stdout
+    assert "Gemini CLI answers: a typed command" in doctor.stdout, doctor.stdout
     assert "Gemini CLI can reach the tools: " in doctor.stdout
     assert "is not trusted, so `gemini -p` refuses" in doctor.stdout
     assert host.headless("hello there").returncode != 0

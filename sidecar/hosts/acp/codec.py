@@ -14,14 +14,12 @@ from msgspec import Struct
 from sidecar.hosts.acp.record import AcpTranscript, remember_transcript
 from sidecar.hosts.shared import (
     ACP,
-    HOSTILE_NAME_SHOWN,
-    EventFields,
     clip_note,
+    command_order,
     decode_event,
     event_fields,
 )
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer
-from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import (
     AgentStopped,
     AnyHostEvent,
@@ -31,7 +29,6 @@ from sidecar.kernel.events import (
     SessionStarted,
     TurnFailed,
 )
-from sidecar.kernel.orders import COMMAND_NAMES, parse_order
 from sidecar.kernel.text import truncate_middle_utf16
 
 if TYPE_CHECKING:
@@ -117,7 +114,8 @@ class AcpCodec:
             case PromptSent():
                 return PromptSubmitted(**about, prompt_id=event.id, human=True, read_only=event.read_only)
             case CommandSent():
-                return _typed_command(event, about)
+                order = command_order(event.name, event.arguments)
+                return CommandTyped(**about, order=order, prompt_id=event.id)
             case TurnBroken():
                 return TurnFailed(**about, error=event.error)
             case TurnEnded():
@@ -140,11 +138,3 @@ class AcpCodec:
         else:
             told = AcpAnswer(notice=clip_note(notice))
         return msgspec.json.encode(told)
-
-
-def _typed_command(event: CommandSent, about: EventFields) -> CommandTyped:
-    name = next((one for one in COMMAND_NAMES if one == event.name), None)
-    if name is None:
-        known = ", ".join(f"/supervisor:{one}" for one in COMMAND_NAMES)
-        raise BadInputError(f"there is no command {event.name[:HOSTILE_NAME_SHOWN]!r}; there are {known}")
-    return CommandTyped(**about, order=parse_order(name, event.arguments), prompt_id=event.id)

@@ -10,15 +10,15 @@ import msgspec
 from sidecar.hosts.claude_code import hook_messages
 from sidecar.hosts.claude_code.hook_messages import HOST_TITLE, build_hook_output, identified_call_output
 from sidecar.hosts.hooks import (
-    TYPED,
     HookEventFields,
     command_pattern,
     hook_event_fields,
     read_hook_event,
     read_hook_event_name,
+    session_origin,
     typed_order,
 )
-from sidecar.hosts.shared import HOSTILE_NAME_SHOWN
+from sidecar.hosts.shared import HOSTILE_NAME_SHOWN, TYPED
 from sidecar.kernel.effects import ToolCallReply
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import (
@@ -113,7 +113,7 @@ def _session_origin(source: str) -> SessionOrigin:
     """Map a source. A session forked within a process continues the one before it, as a resumed one does."""
     if source == "fork":
         return SessionOrigin.RESUME
-    return SessionOrigin(source) if source in set(SessionOrigin) else SessionOrigin.STARTUP
+    return session_origin(source)
 
 
 def _convert_expansion(event: hook_messages.UserPromptExpansion, common: HookEventFields) -> AnyHostEvent:

@@ -26,6 +26,7 @@ from sidecar.hosts.hooks import (
     hook_event_fields,
     read_hook_event,
     read_hook_event_name,
+    session_origin,
     typed_order,
 )
 from sidecar.hosts.shared import CONTINUATION, clip_note
@@ -36,7 +37,6 @@ from sidecar.kernel.events import (
     CommandTyped,
     PromptSubmitted,
     SessionEnded,
-    SessionOrigin,
     SessionStarted,
     TurnFailed,
 )
@@ -126,9 +126,7 @@ class CodexCodec:
         told: AnyHostEvent
         match event:
             case SessionStart():
-                known = event.source in set(SessionOrigin)
-                origin = SessionOrigin(event.source) if known else SessionOrigin.STARTUP
-                told = SessionStarted(**common, origin=origin)
+                told = SessionStarted(**common, origin=session_origin(event.source))
             case UserPromptSubmit():
                 human = not common["subagent"] and CONTINUATION.match(event.prompt) is None
                 if human and (order := typed_order(event.prompt, TYPED_COMMAND)):

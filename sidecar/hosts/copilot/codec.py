@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 import msgspec
 
 from sidecar.hosts.hooks import (
-    TYPED,
     HookEventBase,
     command_pattern,
     hook_event_fields,
     read_hook_event,
+    session_origin,
     typed_order,
 )
-from sidecar.hosts.shared import CONTINUATION, COPILOT, HOSTILE_NAME_SHOWN, clip_note
+from sidecar.hosts.shared import CONTINUATION, COPILOT, HOSTILE_NAME_SHOWN, TYPED, clip_note
 from sidecar.hosts.steering import copilot_user_folder
 from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, NoReply, Rest, ToolCallReply
 from sidecar.kernel.errors import BadInputError
@@ -41,7 +41,6 @@ from sidecar.kernel.events import (
     CommandTyped,
     PromptSubmitted,
     SessionEnded,
-    SessionOrigin,
     SessionStarted,
     ToolCalled,
 )
@@ -150,8 +149,7 @@ class CopilotCodec:
         transcript = event.transcript_path or str(record_file(environment, told.session_id))
         match event:
             case SessionStart():
-                origin = SessionOrigin.RESUME if event.source == "resume" else SessionOrigin.STARTUP
-                return SessionStarted(**common, origin=origin)
+                return SessionStarted(**common, origin=session_origin(event.source))
             case UserPromptSubmit():
                 back = CONTINUATION.match(event.prompt)
                 human = not common["subagent"] and back is None

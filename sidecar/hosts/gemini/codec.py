@@ -21,7 +21,7 @@ from sidecar.hosts.shared import CONTINUATION, HOSTILE_NAME_SHOWN, clip_note
 from sidecar.kernel import events
 from sidecar.kernel.effects import CommandReply, Continue, ToolCallReply
 from sidecar.kernel.errors import BadInputError
-from sidecar.kernel.events import AnyHostEvent, SessionOrigin
+from sidecar.kernel.events import AnyHostEvent
 
 if TYPE_CHECKING:
     from sidecar.kernel.effects import HostAnswer
@@ -124,8 +124,7 @@ def _convert_event(event: HookEvent, common: hooks.HookEventFields) -> AnyHostEv
     transcript = event.transcript_path or ""
     match event:
         case SessionStart():
-            known = event.source in set(SessionOrigin)
-            origin = SessionOrigin(event.source) if known else SessionOrigin.STARTUP
+            origin = hooks.session_origin(event.source)
             told: AnyHostEvent = events.SessionStarted(**common, origin=origin)
         case BeforeAgent():
             told = _convert_prompt(event, common, transcript)

@@ -15,12 +15,12 @@ from msgspec import Struct
 from sidecar.hosts.opencode import wire
 from sidecar.hosts.opencode.messages import ABORTED, describe_host_error, unquote_arguments
 from sidecar.hosts.shared import (
-    HOSTILE_NAME_SHOWN,
     NOTHING,
     OPENCODE,
     EventFields,
     checked_project_folder,
     clip_note,
+    command_order,
     decode_event,
     event_fields,
     try_decode,
@@ -46,7 +46,6 @@ from sidecar.kernel.events import (
     ToolCalled,
     TurnFailed,
 )
-from sidecar.kernel.orders import COMMAND_NAMES, parse_order
 from sidecar.kernel.text import truncate_middle_utf16
 
 if TYPE_CHECKING:
@@ -235,13 +234,10 @@ def _convert_event(event: PluginEvent, common: EventFields) -> AnyHostEvent:
 
 
 def _convert_command(event: CommandEvent, common: EventFields) -> AnyHostEvent:
-    name = next((one for one in COMMAND_NAMES if one == event.command), None)
-    if name is None:
-        known = ", ".join(f"/supervisor:{one}" for one in COMMAND_NAMES)
-        raise BadInputError(f"there is no command {event.command[:HOSTILE_NAME_SHOWN]!r}; there are {known}")
+    order = command_order(event.command, unquote_arguments(event.arguments))
     if event.nested:
         raise BadInputError("this is the user's word, and an agent's shell started this OpenCode")
-    return CommandTyped(**common, order=parse_order(name, unquote_arguments(event.arguments)), prompt_id="")
+    return CommandTyped(**common, order=order, prompt_id="")
 
 
 def _build_plugin_answer(answer: HostAnswer, feedback: str) -> PluginAnswer:
