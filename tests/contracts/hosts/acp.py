@@ -7,33 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from contracts.hosts.adapter import (
-    FOLDER,
-    OUTPUT,
-    UNCACHED,
-    Asked,
-    Called,
-    Calling,
-    ComesBack,
-    Commanded,
-    Edited,
-    Escaped,
-    Fields,
-    HostAdapter,
-    Opened,
-    Prompt,
-    Ran,
-    Reader,
-    Report,
-    Result,
-    Said,
-    Step,
-    Stopped,
-    Unheard,
-    WasInterrupted,
-    WasSentBack,
-    take,
-)
+from contracts.hosts import adapter as seen
 from sidecar.hosts.acp.codec import CommandSent, PromptSent, SessionOpened, TurnBroken, TurnEnded
 from sidecar.hosts.acp.link import SessionUpdate
 from sidecar.hosts.acp.record import AcpTranscript, AcpTurns, SessionRecord
@@ -54,7 +28,7 @@ CANNOT: Final = {
 }
 
 
-class Acp(HostAdapter):
+class Acp(seen.HostAdapter):
     """Its agent tells of a call by two updates, and of tokens when the turn ends."""
 
     host = "acp"
@@ -68,74 +42,74 @@ class Acp(HostAdapter):
         self._spent = 0
         self._seen = SessionRecord(self._now)
 
-    def report(self, report: Report) -> Fields | None:
-        about: dict[str, Any] = {"session": self.session, "directory": FOLDER}
+    def report(self, report: seen.Report) -> seen.Fields | None:
+        about: dict[str, Any] = {"session": self.session, "directory": seen.FOLDER}
         match report:
-            case Opened():
+            case seen.Opened():
                 told: object = SessionOpened(**about, fresh=not report.resumed)
-            case Asked():
+            case seen.Asked():
                 told = PromptSent(**about, id="supervisor-1")
-            case Commanded(helper=False):
+            case seen.Commanded(helper=False):
                 told = CommandSent(**about, id="supervisor-1", name=report.name, arguments=report.arguments)
-            case Stopped(helper=False):
+            case seen.Stopped(helper=False):
                 told = TurnEnded(**about, record=self._transcript(), read_only=report.read_only)
-            case Escaped():
+            case seen.Escaped():
                 told = TurnBroken(**about, error="stopped by the user")
-            case Unheard():
+            case seen.Unheard():
                 return {"type": report.name, **about}
-            case Stopped() | Commanded() | Called() | ComesBack():
+            case seen.Stopped() | seen.Commanded() | seen.Called() | seen.ComesBack():
                 return None
-        found: Fields = msgspec.json.decode(msgspec.json.encode(told))
+        found: seen.Fields = msgspec.json.decode(msgspec.json.encode(told))
         return found
 
-    def write(self, step: Step) -> None:
+    def write(self, step: seen.Step) -> None:
         number = self._now()
         match step:
-            case Prompt():
+            case seen.Prompt():
                 self._end_turn()
                 self._seen.begin(step.text)
-            case Ran():
+            case seen.Ran():
                 given = {"rawInput": {"command": step.command}, "kind": "execute", "title": "bash"}
                 output = {"output": step.output, "metadata": {"exit": step.exit_code}}
                 self._call(f"call_{number}", given, rawOutput=output)
-            case Calling():
+            case seen.Calling():
                 given = {"rawInput": {"command": step.command}, "kind": "execute", "title": "bash"}
                 self._tell(sessionUpdate="tool_call", toolCallId=f"call_{number}", **given)
-            case Edited():
+            case seen.Edited():
                 place = {"path": step.path}
                 self._call(f"call_{number}", {"kind": "edit", "title": "write", "locations": [place]})
-            case Said():
+            case seen.Said():
                 content = {"type": "text", "text": step.text}
                 self._tell(sessionUpdate="agent_message_chunk", content=content, messageId=f"m{number}")
-                self._spent += UNCACHED + OUTPUT
-            case WasSentBack():
+                self._spent += seen.UNCACHED + seen.OUTPUT
+            case seen.WasSentBack():
                 self._end_turn()
                 found = re.search(r"\[supervisor (\w+)\]", step.text)
                 self._seen.send_back(found[1] if found else "")
                 self._seen.answered()
-            case WasInterrupted():
+            case seen.WasInterrupted():
                 self._end_turn()
 
-    def result(self, report: Report, answer: Fields) -> Result:
-        notice, said, _, work, context = take(answer, "notice", "say", "continuation", "work", "context")
-        assert not said or isinstance(report, Stopped)
-        return Result(
+    def result(self, report: seen.Report, answer: seen.Fields) -> seen.Result:
+        notice, said, _, work, context = seen.take(answer, "notice", "say", "continuation", "work", "context")
+        assert not said or isinstance(report, seen.Stopped)
+        return seen.Result(
             to_agent=said or (context if work else ""),
             to_person=notice,
-            ended=isinstance(report, Commanded) and not work,
+            ended=isinstance(report, seen.Commanded) and not work,
         )
 
-    def reader(self, pause: Callable[[float], Awaitable[object]]) -> Reader:  # noqa: ARG002 - nothing is late
+    def reader(self, pause: Callable[[float], Awaitable[object]]) -> seen.Reader:  # noqa: ARG002 - nothing is late
         return AcpTurns(self._now)
 
     def _now(self) -> float:
         self._at += 1.0
         return self._at
 
-    def _call(self, ident: str, about: Fields, **done: Any) -> None:
+    def _call(self, ident: str, about: seen.Fields, **done: Any) -> None:
         self._tell(sessionUpdate="tool_call", toolCallId=ident, status="pending", **about)
         self._tell(sessionUpdate="tool_call_update", toolCallId=ident, status="completed", **done)
-        self._spent += UNCACHED + OUTPUT
+        self._spent += seen.UNCACHED + seen.OUTPUT
 
     def _tell(self, **update: Any) -> None:
         self._seen.feed(msgspec.json.decode(msgspec.json.encode(update), type=SessionUpdate))

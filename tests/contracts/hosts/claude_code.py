@@ -5,31 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from contracts.hosts.adapter import (
-    FOLDER,
-    Asked,
-    Called,
-    Calling,
-    ComesBack,
-    Commanded,
-    Edited,
-    Escaped,
-    Fields,
-    HostAdapter,
-    Opened,
-    Prompt,
-    Ran,
-    Reader,
-    Report,
-    Result,
-    Said,
-    Step,
-    Stopped,
-    Unheard,
-    WasInterrupted,
-    WasSentBack,
-    take,
-)
+from contracts.hosts import adapter as seen
 from hooks.relaying import command
 from hosts.claude_code.writing import Transcript
 from sidecar.hosts.claude_code.record import RECORD
@@ -39,11 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-ENVIRONMENT: Final = {"CLAUDE_PROJECT_DIR": FOLDER}
+ENVIRONMENT: Final = {"CLAUDE_PROJECT_DIR": seen.FOLDER}
 TOOL: Final = "mcp__plugin_supervisor_supervisor__"
 
 
-class ClaudeCode(HostAdapter):
+class ClaudeCode(seen.HostAdapter):
     """It reports neither an interrupt nor our own words: those come back as a hook's context."""
 
     host = "claude-code"
@@ -56,65 +32,65 @@ class ClaudeCode(HostAdapter):
         self._transcript = Transcript(record)
         self._calls = 0
 
-    def report(self, report: Report) -> Fields | None:
-        own: Fields
+    def report(self, report: seen.Report) -> seen.Fields | None:
+        own: seen.Fields
         match report:
-            case Opened():
+            case seen.Opened():
                 event, own = "SessionStart", {"source": "resume" if report.resumed else "startup"}
-            case Asked():
+            case seen.Asked():
                 event, own = "UserPromptSubmit", {"prompt": report.text}
-            case Commanded():
+            case seen.Commanded():
                 event, own = "UserPromptSubmit", {"prompt": f"/supervisor:{report.name} {report.arguments}"}
                 own |= {"agent_id": "a1"} if report.helper else {}
-            case Called():
+            case seen.Called():
                 event, own = "PreToolUse", {"tool_name": TOOL + report.tool, "tool_input": {"id": "1"}}
-            case Stopped():
+            case seen.Stopped():
                 event, own = "Stop", {"last_assistant_message": report.said}
                 own |= {"permission_mode": "plan"} if report.read_only else {}
                 own |= {"agent_id": "a1"} if report.helper else {}
-            case Unheard():
+            case seen.Unheard():
                 event, own = report.name, {"message": "new"}
-            case ComesBack() | Escaped():
+            case seen.ComesBack() | seen.Escaped():
                 return None
-        common = {"session_id": self.session, "cwd": FOLDER, "prompt_id": "p-1"}
+        common = {"session_id": self.session, "cwd": seen.FOLDER, "prompt_id": "p-1"}
         return {**common, "transcript_path": str(self.record), "hook_event_name": event, **own}
 
     def prompt_hook(self) -> str:
         return shlex.join(command("UserPromptSubmit"))
 
-    def write(self, step: Step) -> None:
+    def write(self, step: seen.Step) -> None:
         self._calls += 1
         call = f"toolu_{self._calls}"
         match step:
-            case Prompt():
+            case seen.Prompt():
                 self._transcript.prompt(step.text)
-            case Ran(exit_code=0):
+            case seen.Ran(exit_code=0):
                 self._transcript.runs(step.command, step.output, call)
-            case Ran():
+            case seen.Ran():
                 said = f"Exit code {step.exit_code}\n{step.output}"
                 self._transcript.runs(step.command, said, call, error=True)
-            case Calling():
+            case seen.Calling():
                 self._transcript.calls("Bash", call, {"command": step.command})
-            case Edited():
+            case seen.Edited():
                 self._transcript.calls("Write", call, {"file_path": step.path, "content": "x"})
                 self._transcript.result(call, "File created successfully")
-            case Said():  # one line per block, each with the usage of the whole request
+            case seen.Said():  # one line per block, each with the usage of the whole request
                 whole = f"msg_{self._calls}"
                 self._transcript.assistant({"type": "thinking", "thinking": "..."}, message=whole, output=3)
                 self._transcript.says(step.text, message=whole)
-            case WasSentBack():
+            case seen.WasSentBack():
                 self._transcript.context(step.text)
-            case WasInterrupted():
+            case seen.WasInterrupted():
                 self._transcript.prompt([{"type": "text", "text": "[Request interrupted by user]"}])
 
-    def result(self, report: Report, answer: Fields) -> Result:
+    def result(self, report: seen.Report, answer: seen.Fields) -> seen.Result:
         known = ("decision", "reason", "systemMessage", "terminalSequence", "hookSpecificOutput")
-        decision, reason, shown, sequence, own = take(answer, *known)
+        decision, reason, shown, sequence, own = seen.take(answer, *known)
         event = (self.report(report) or {})["hook_event_name"]
         names = ("hookEventName", "additionalContext", "suppressOriginalPrompt", "updatedInput")
-        repeated, context, _, given = take(own or {"hookEventName": event}, *names)
+        repeated, context, _, given = seen.take(own or {"hookEventName": event}, *names)
         assert repeated == event, "an answer that does not repeat the event is refused whole"
-        return Result(
+        return seen.Result(
             to_agent=context,
             to_person=reason if decision == "block" else shown,
             ended=decision == "block",
@@ -122,5 +98,5 @@ class ClaudeCode(HostAdapter):
             rang=sequence == "\u0007",
         )
 
-    def reader(self, pause: Callable[[float], Awaitable[object]]) -> Reader:
+    def reader(self, pause: Callable[[float], Awaitable[object]]) -> seen.Reader:
         return RecordFiles(RECORD, pause)

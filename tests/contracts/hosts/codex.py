@@ -6,35 +6,7 @@ import json
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from contracts.hosts.adapter import (
-    CACHED,
-    FOLDER,
-    OUTPUT,
-    ROOT,
-    UNCACHED,
-    Asked,
-    Called,
-    Calling,
-    ComesBack,
-    Commanded,
-    Edited,
-    Escaped,
-    Fields,
-    HostAdapter,
-    Opened,
-    Prompt,
-    Ran,
-    Reader,
-    Report,
-    Result,
-    Said,
-    Step,
-    Stopped,
-    Unheard,
-    WasInterrupted,
-    WasSentBack,
-    take,
-)
+from contracts.hosts import adapter as seen
 from sidecar.hosts.codex.record import RECORD
 from sidecar.hosts.record_files import RecordFiles
 
@@ -49,7 +21,7 @@ CANNOT: Final = {
 PARENT: Final = "01a222c8-920d-7a30-aa27-2efb25d8092c"
 
 
-class Codex(HostAdapter):
+class Codex(seen.HostAdapter):
     """A helper of the agent stops with an event of its own, for which we have no hook."""
 
     host = "codex"
@@ -62,37 +34,37 @@ class Codex(HostAdapter):
         super().__init__(record)
         self._lines = self._turns = self._spent = 0
 
-    def report(self, report: Report) -> Fields | None:
-        own: Fields
+    def report(self, report: seen.Report) -> seen.Fields | None:
+        own: seen.Fields
         match report:
-            case Opened():
+            case seen.Opened():
                 event, own = "SessionStart", {"source": "resume" if report.resumed else "startup"}
-            case Asked() | ComesBack():
+            case seen.Asked() | seen.ComesBack():
                 event, own = "UserPromptSubmit", {"prompt": report.text}
-            case Commanded():
+            case seen.Commanded():
                 event, own = "UserPromptSubmit", {"prompt": f"$supervisor:{report.name} {report.arguments}"}
                 own |= {"agent_id": "a1", "agent_type": "worker"} if report.helper else {}
-            case Stopped(helper=True) | Called():
+            case seen.Stopped(helper=True) | seen.Called():
                 return None
-            case Stopped():
+            case seen.Stopped():
                 event, own = "Stop", {"stop_hook_active": False, "last_assistant_message": report.said}
-            case Escaped():
+            case seen.Escaped():
                 event, own = "Interrupt", {}
-            case Unheard():
+            case seen.Unheard():
                 event, own = report.name, {}
-        common = {"session_id": self.session, "turn_id": "turn-1", "cwd": FOLDER, "model": "gpt-5.5"}
+        common = {"session_id": self.session, "turn_id": "turn-1", "cwd": seen.FOLDER, "model": "gpt-5.5"}
         common |= {"transcript_path": str(self.record), "permission_mode": "bypassPermissions"}
         return {**common, "hook_event_name": event, **own}
 
     def prompt_hook(self) -> str:
-        hooks = json.loads((ROOT / ".codex-plugin" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
+        hooks = json.loads((seen.ROOT / ".codex-plugin" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
         line: str = hooks["UserPromptSubmit"][0]["hooks"][0]["command"]
-        return line.replace("$PLUGIN_ROOT", str(ROOT))
+        return line.replace("$PLUGIN_ROOT", str(seen.ROOT))
 
-    def write(self, step: Step) -> None:
+    def write(self, step: seen.Step) -> None:
         call = f"call_{self._lines}"
         match step:
-            case Prompt():
+            case seen.Prompt():
                 self._turns += 1
                 mode = {"mode": "plan" if step.read_only else "default"}
                 self._event(
@@ -102,46 +74,48 @@ class Codex(HostAdapter):
                     "turn_context", collaboration_mode=mode, sandbox_policy={"type": "workspace-write"}
                 )
                 self._item("UserMessage", content=[{"type": "text", "text": step.text}])
-            case Ran():
+            case seen.Ran():
                 self._call("exec_command", call, {"cmd": step.command})
                 status = "failed" if step.exit_code else "completed"
                 ran = {"command": ["/bin/bash", "-lc", step.command], "aggregated_output": step.output}
                 self._item("CommandExecution", id=call, exit_code=step.exit_code, status=status, **ran)
                 self._returned(call, f"Process exited with code {step.exit_code}\nOutput:\n{step.output}")
-            case Calling():
+            case seen.Calling():
                 self._call("exec_command", call, {"cmd": step.command})
-            case Edited():
+            case seen.Edited():
                 self._call("apply_patch", call, {})
                 changes = {step.path: {"type": "add", "content": "x"}}
                 self._item("FileChange", id=call, changes=changes, status="completed")
                 self._returned(call, "Exit code: 0\nOutput:\nSuccess.")
-            case Said():
+            case seen.Said():
                 message = {"role": "assistant", "content": [{"type": "output_text", "text": step.text}]}
                 self._line("response_item", type="message", id=f"msg_{self._lines}", **message)
                 self._count()
-            case WasSentBack():
+            case seen.WasSentBack():
                 fragments = [{"text": step.text, "hookRunId": "stop:0"}]
                 self._item("HookPrompt", fragments=fragments)
-            case WasInterrupted():
+            case seen.WasInterrupted():
                 self._event("turn_aborted", reason="interrupted")
 
-    def result(self, report: Report, answer: Fields) -> Result:
+    def result(self, report: seen.Report, answer: seen.Fields) -> seen.Result:
         event = (self.report(report) or {})["hook_event_name"]
         known = ("decision", "reason", "systemMessage")
         prompt = event == "UserPromptSubmit"
-        decision, reason, shown, *own = take(answer, *known, *(("hookSpecificOutput",) if prompt else ()))
+        decision, reason, shown, *own = seen.take(
+            answer, *known, *(("hookSpecificOutput",) if prompt else ())
+        )
         assert not reason or decision == "block"
         assert len(escape(reason, quote=False).encode()) <= self.said_limit or prompt
         names = ("hookEventName", "additionalContext")
-        repeated, context = take((own and own[0]) or {"hookEventName": event}, *names)
+        repeated, context = seen.take((own and own[0]) or {"hookEventName": event}, *names)
         assert repeated == event
-        return Result(
+        return seen.Result(
             to_agent=context if prompt else reason,
             to_person=f"{shown}{reason}" if prompt else shown,
             ended=prompt and decision == "block",
         )
 
-    def reader(self, pause: Callable[[float], Awaitable[object]]) -> Reader:
+    def reader(self, pause: Callable[[float], Awaitable[object]]) -> seen.Reader:
         return RecordFiles(RECORD, pause)
 
     def _line(self, kind: str, **payload: Any) -> None:
@@ -161,7 +135,7 @@ class Codex(HostAdapter):
     def _item(self, kind: str, **fields: Any) -> None:
         self._event("item_completed", item={"type": kind, **fields})
 
-    def _call(self, name: str, call: str, arguments: Fields) -> None:
+    def _call(self, name: str, call: str, arguments: seen.Fields) -> None:
         self._line(
             "response_item", type="function_call", name=name, call_id=call, arguments=json.dumps(arguments)
         )
@@ -173,7 +147,11 @@ class Codex(HostAdapter):
     def _count(self) -> None:
         """Record what was spent, twice, as the host does."""
         self._spent += 1
-        used = {"input_tokens": UNCACHED + CACHED, "cached_input_tokens": CACHED, "output_tokens": OUTPUT}
+        used = {
+            "input_tokens": seen.UNCACHED + seen.CACHED,
+            "cached_input_tokens": seen.CACHED,
+            "output_tokens": seen.OUTPUT,
+        }
         total = {name: tokens * self._spent for name, tokens in used.items()}
         self._line("token_usage_record", usage=used, thread_token_usage=total)
         for _ in range(2):

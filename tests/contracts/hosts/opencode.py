@@ -5,34 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from contracts.hosts.adapter import (
-    CACHED,
-    FOLDER,
-    OUTPUT,
-    UNCACHED,
-    Asked,
-    Called,
-    Calling,
-    ComesBack,
-    Commanded,
-    Edited,
-    Escaped,
-    Fields,
-    HostAdapter,
-    Opened,
-    Prompt,
-    Ran,
-    Reader,
-    Report,
-    Result,
-    Said,
-    Step,
-    Stopped,
-    Unheard,
-    WasInterrupted,
-    WasSentBack,
-    take,
-)
+from contracts.hosts import adapter as seen
 from hosts.opencode.writing import answer, bash, text, tool, user
 from sidecar.hosts.opencode.record import OpenCodeHistory
 from support.fake_opencode import FakeOpenCode
@@ -44,7 +17,12 @@ if TYPE_CHECKING:
     from sidecar.kernel.events import AgentStopped
     from sidecar.kernel.turn import Turn
 
-SPENT: Final = {"input": UNCACHED, "output": OUTPUT, "reasoning": 0, "cache": {"read": CACHED, "write": 0}}
+SPENT: Final = {
+    "input": seen.UNCACHED,
+    "output": seen.OUTPUT,
+    "reasoning": 0,
+    "cache": {"read": seen.CACHED, "write": 0},
+}
 ABORTED: Final = {"name": "MessageAbortedError", "data": {"message": "Aborted"}}
 CANNOT: Final = {
     "the_relay_refuses_a_typed_command_where_no_sidecar_runs": "its plugin does, without a relay",
@@ -55,7 +33,7 @@ CANNOT: Final = {
 }
 
 
-class OpenCode(HostAdapter):
+class OpenCode(seen.HostAdapter):
     """Its record is what it lists when it is asked, so that nothing there is late."""
 
     host = "opencode"
@@ -67,67 +45,67 @@ class OpenCode(HostAdapter):
         super().__init__(record)
         self._at = 1000
 
-    def report(self, report: Report) -> Fields | None:
-        about: Fields = {"id": self.session, "directory": FOLDER}
-        own: Fields
+    def report(self, report: seen.Report) -> seen.Fields | None:
+        about: seen.Fields = {"id": self.session, "directory": seen.FOLDER}
+        own: seen.Fields
         match report:
-            case Opened():
+            case seen.Opened():
                 kind, own = "session.start", {"fresh": not report.resumed}
-            case Asked():
+            case seen.Asked():
                 kind, own = "prompt", {"message": "msg_1", "parts": [{"type": "text"}]}
-            case ComesBack():
+            case seen.ComesBack():
                 parts = [{"type": "text", "synthetic": True}, {"type": "text", "ignored": True}]
                 kind, own = "prompt", {"message": "msg_1", "parts": parts}
-            case Commanded(helper=True):  # the plugin refuses it by itself
+            case seen.Commanded(helper=True):  # the plugin refuses it by itself
                 return None
-            case Commanded():
+            case seen.Commanded():
                 kind, own = "command", {"name": report.name, "arguments": report.arguments}
-            case Called():
+            case seen.Called():
                 kind, own = "tool", {"tool": report.tool}
-            case Stopped():
+            case seen.Stopped():
                 about |= {"id": "ses_child", "parentID": self.session} if report.helper else {}
                 kind, own = "session.idle", {"last": {"agent": "plan" if report.read_only else "build"}}
-            case Escaped():
+            case seen.Escaped():
                 kind, own = "session.error", {"error": ABORTED}
-            case Unheard():
+            case seen.Unheard():
                 kind, own = report.name, {}
         return {"type": kind, "session": about, **own}
 
-    def write(self, step: Step) -> None:
+    def write(self, step: seen.Step) -> None:
         self._at += 100
         name, at = f"msg_{self._at}", self._at
         match step:
-            case Prompt():
+            case seen.Prompt():
                 self.append(user(name, text(step.text), at=at))
-            case Ran():
+            case seen.Ran():
                 part = bash(step.command, step.exit_code, step.output)
                 self.append(answer(name, part, at=at, finish="tool-calls", tokens=SPENT))
-            case Calling():
+            case seen.Calling():
                 part = tool("bash", {"command": step.command}, "running")
                 self.append(answer(name, part, at=at, finish=None, tokens=SPENT))
-            case Edited():
+            case seen.Edited():
                 part = tool("write", {"filePath": step.path, "content": "x"}, output="Wrote it")
                 self.append(answer(name, part, at=at, finish="tool-calls", tokens=SPENT))
-            case Said():
+            case seen.Said():
                 self.append(answer(name, text(step.text), at=at, tokens=SPENT))
-            case WasSentBack():
+            case seen.WasSentBack():
                 shown = text("Supervisor sent the agent back", ignored=True)
                 self.append(user(name, text(step.text, synthetic=True), shown, at=at))
-            case WasInterrupted():
+            case seen.WasInterrupted():
                 self.append(answer(name, text("I will"), at=at, finish=None, error=ABORTED))
 
-    def result(self, report: Report, answer: Fields) -> Result:
+    def result(self, report: seen.Report, answer: seen.Fields) -> seen.Result:
         known = ("notice", "variant", "say", "work", "context", "refused", "ours")
-        notice, _, said, work, context, _, ours = take(answer, *known)
-        assert not said or isinstance(report, Stopped)
-        return Result(
+        notice, _, said, work, context, _, ours = seen.take(answer, *known)
+        assert not said or isinstance(report, seen.Stopped)
+        return seen.Result(
             to_agent=said or (context if work else ""),
             to_person=notice,
-            ended=isinstance(report, Commanded) and not work,
+            ended=isinstance(report, seen.Commanded) and not work,
             session=self.session if ours else "",
         )
 
-    def reader(self, pause: Callable[[float], Awaitable[object]]) -> Reader:  # noqa: ARG002 - nothing is late
+    def reader(self, pause: Callable[[float], Awaitable[object]]) -> seen.Reader:  # noqa: ARG002 - nothing is late
         return History(self.record)
 
 
@@ -140,6 +118,6 @@ class History(OpenCodeHistory):
 
     async def read(self, stop: AgentStopped, counted_to: int) -> Turn:
         """Read as while the host waits for the answer to its event."""
-        host = FakeOpenCode(stop.key.id, FOLDER)
+        host = FakeOpenCode(stop.key.id, seen.FOLDER)
         host.listed = [json.loads(line) for line in self._record.read_text().splitlines()]
         return await host.told(super().read(stop, counted_to))
