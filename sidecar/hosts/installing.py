@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar, Final
@@ -34,6 +35,19 @@ class Steps(Struct, frozen=True):
         self.say(step)
         if not self.print_only and (said := work(*given)):
             self.say(f"  {said}")
+
+
+@contextmanager
+def report_write_errors(folder: Path) -> Iterator[None]:
+    """Raise HostError for an OSError inside: `folder` cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise HostError(
+            f"{folder} cannot be written: {error.strerror or error}",
+            f"look at it: ls -ld {folder}",
+            "or see only what would be done: add --print-only",
+        ) from None
 
 
 class InstallOrder(Struct, frozen=True, kw_only=True):

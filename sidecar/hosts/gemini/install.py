@@ -8,7 +8,7 @@ nothing. It has no extensions of a project.
 from __future__ import annotations
 
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
@@ -24,7 +24,6 @@ from sidecar.kernel.decoding import read_json
 from sidecar.platform.files import UnusableFileError, read_whole, write_whole
 from sidecar.platform.installation import (
     REINSTALL,
-    HostError,
     altered_notice,
     altered_plugin_files,
     plugin_root,
@@ -114,7 +113,8 @@ class GeminiInstaller(HostInstaller):
 
     def put(self, order: InstallOrder, steps: Steps) -> None:
         """Write the file, and switch the extension on."""
-        with self._writing(order.scope):
+        self.needs_user_scope(order.scope)
+        with installing.report_write_errors(self.folder):
             text = self._text()
             if not steps.print_only:
                 order.prepare()
@@ -123,7 +123,8 @@ class GeminiInstaller(HostInstaller):
 
     def take(self, scope: str, steps: Steps) -> bool:
         """Remove the file with its folder."""
-        with self._writing(scope):
+        self.needs_user_scope(scope)
+        with installing.report_write_errors(self.folder):
             if self.present():
                 steps.do(f"remove {self.link.parent}", shutil.rmtree, self.link.parent)
                 self._forget_switch(steps)
@@ -147,15 +148,6 @@ class GeminiInstaller(HostInstaller):
         switches = _read_file(path, dict[str, msgspec.Raw]) or {}
         if switches.pop(NAME, None) is not None:
             steps.do(f"take {NAME} out of {path}", _write_file, path, msgspec.json.encode(switches))
-
-    @contextmanager
-    def _writing(self, scope: str) -> Iterator[None]:
-        self.needs_user_scope(scope)
-        try:
-            yield
-        except OSError as error:
-            said = f"{self.folder} cannot be written: {error.strerror or error}"
-            raise HostError(said, f"look at it: ls -ld {self.folder}") from None
 
     # --- what doctor finds ---
 

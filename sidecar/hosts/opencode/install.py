@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -65,7 +64,7 @@ class OpenCodeFile(Struct, frozen=True):
         """Write the file, and the stand-in that keeps the host from waiting for npm. Raises HostError."""
         place = plugin_file.plugin_file_path(self.folder)
         due = [folder for folder in self._waited_for() if plugin_file.needs_stand_in(folder)]
-        with _report_write_errors(self.folder):
+        with installing.report_write_errors(self.folder):
             steps.do(f"write {place}", plugin_file.write_plugin_file, place, text)
         for folder in due:
             told = f"put a stand-in for npm's packages into {folder}: {STAND_IN_REASON}"
@@ -83,7 +82,7 @@ class OpenCodeFile(Struct, frozen=True):
         if not wanted and identify_plugin_file(place) is None:
             return
         text = bake_status_file(plugin_root(), plugin_file_offers(self.scope, runtime))
-        with _report_write_errors(self.folder):
+        with installing.report_write_errors(self.folder):
             steps.do(f"write {place}", plugin_file.write_plugin_file, place, text)
             named = f"have {self.folder / plugin_file.TUI_FILE_NAME} name it"
             steps.do(named, plugin_file.name_status_file, self.folder)
@@ -94,7 +93,7 @@ class OpenCodeFile(Struct, frozen=True):
         ours = plugin_file.own_plugin_files(self.folder)
         if not ours:
             steps.say(f"no file of ours is in {self.folder}")
-        with _report_write_errors(self.folder):
+        with installing.report_write_errors(self.folder):
             if identify_plugin_file(status) is not None:
                 steps.do(f"remove {status}", plugin_file.remove_plugin_file, status)
                 named = f"take it out of {self.folder / plugin_file.TUI_FILE_NAME}"
@@ -143,18 +142,6 @@ def plugin_file_scope(path: Path, environment: Mapping[str, str]) -> str:
     return "user" if plugin_file.opencode_user_folder(environment) in path.parents else "project"
 
 
-@contextmanager
-def _report_write_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise HostError(
-            f"{folder} cannot be written: {error.strerror or error}",
-            f"look at it: ls -ld {folder}",
-            "or see only what would be done: add --print-only",
-        ) from None
-
-
 def _put_stand_in(folder: Path) -> str:
     """Write the stand-in; return why it was not written.
 
@@ -168,7 +155,7 @@ def _put_stand_in(folder: Path) -> str:
 
 
 def _remove_stand_in(folder: Path, why: str, steps: Steps) -> None:
-    with _report_write_errors(folder):
+    with installing.report_write_errors(folder):
         told = f"remove the stand-in for npm's packages from {folder}: {why}"
         steps.do(told, plugin_file.remove_stand_in, folder)
 
