@@ -142,6 +142,8 @@ async def _verify(options: ChangeOptions, file: Path) -> int:
 
 async def _signer(signers: Path, file: Path, content: bytes) -> str:
     """Return which of the allowed signers signed a statement. Raises BadInputError where none did."""
+    if not _signature(file).is_file():
+        raise BadInputError(f"{file} is not signed: there is no {_signature(file).name} beside it")
     files = ("-f", str(signers), "-s", str(_signature(file)))
     found = await _ssh_keygen(("find-principals", *files))
     name = found.output.decode("utf-8", "replace").partition("\n")[0]

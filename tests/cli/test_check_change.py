@@ -196,6 +196,8 @@ def test_a_statement_is_verified_against_the_files_and_whoever_signed_it(
     said.write_text(said.read_text(encoding="utf-8").replace("PASSED", "WARNED"), encoding="utf-8")
     assert verified() == (CheckResult.UNKNOWN, verified()[1])
     assert "none of the allowed signers signed" in verified()[1]
+    said.with_name("said.json.sig").unlink()
+    assert "is not signed: there is no said.json.sig beside it" in verified()[1]
     (project / "shop.py").write_text(BROKEN, encoding="utf-8")
     assert CliRunner().invoke(check, ["--verify", str(said)]).exit_code == CheckResult.FOUND
 

@@ -142,11 +142,10 @@ def test_an_install_with_consent_trusts_the_hooks_and_an_uninstall_leaves_nothin
 def test_what_the_user_does_not_trust_is_told_by_install_and_doctor_with_what_to_type(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.run_command(["install", "codex"]) == 0  # no terminal to answer from
-    assert (
-        "note: Codex runs none of its hooks until you trust them: start codex, type /hooks"
-        in capsys.readouterr().out
-    )
+    assert cli.run_command(["install", "codex"]) != 0  # no terminal to answer from
+    said = capsys.readouterr()
+    assert "Codex runs none of its hooks until you trust them\n  - start codex, type /hooks" in said.err
+    assert "Done." not in said.out
     *_, (level, what, remedy) = examined()
     assert (level, what) == (
         FindingLevel.ERROR,

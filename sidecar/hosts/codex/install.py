@@ -237,6 +237,8 @@ class CodexInstaller(HostInstaller):
     def put(self, order: InstallOrder, steps: Steps) -> None:
         """Write the marketplace, have the host copy the plugin, and set what the user trusts."""
         self.needs_user_scope(order.scope)
+        if not self.program.path:
+            raise HostError("Codex is not on PATH", self.get)
         trusted = table_at(read_user_settings(self.environment), "hooks", "state")
         consents = order.renew and any(key.startswith(f"{PLUGIN_ID}:") for key in trusted)
         folder = _marketplace()
@@ -247,8 +249,7 @@ class CodexInstaller(HostInstaller):
             return
         order.prepare()
         if not consents and not order.agree(TRUST):
-            steps.say(f"note: Codex runs none of its hooks until you trust them: {BY_HAND}, or add --yes")
-            return
+            raise HostError("Codex runs none of its hooks until you trust them", f"{BY_HAND}, or add --yes")
         hooks = asyncio.run(self._server.hooks(trust=True))
         if not hooks or not all(hook.runs for hook in hooks):
             raise HostError("Codex lists hooks of ours that it does not run", BY_HAND)
