@@ -65,6 +65,19 @@ def test_a_change_is_judged_by_the_checks_of_its_base_and_nothing_is_written(
     assert not user_paths().state.exists()
 
 
+def test_a_submodule_is_no_part_of_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = make_base(tmp_path / "shop")
+    git(project, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},vendored")
+    git(project, "commit", "--quiet", "--message", "a submodule")
+    git(project, "branch", "--force", "base")
+    write(project, {"shop.py": REFACTORED})
+    git(project, "commit", "--quiet", "--all", "--message", "change")
+    monkeypatch.chdir(project)
+    done = checked("--head", "HEAD", "--json")
+    found = msgspec.json.decode(done.output, type=CheckedChange)
+    assert (done.exit_code, found.changed) == (CheckResult.CLEAR, ("shop.py",)), done.output
+
+
 def test_the_files_as_they_are_are_judged_where_no_head_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,6 +140,13 @@ CHANGES = (
         rule="check-gone",
     ),
     Change(
+        name="a suite that ended as a whole before, and ends otherwise",
+        base={"tests/conftest.py": "raise SystemExit(1)\n"},
+        writes={"tests/conftest.py": "raise SystemExit(1)  # still\n"},
+        code=2,
+        rule="failed-before",
+    ),
+    Change(
         name="half done",
         writes={"shop.py": HALF},
         goal="Add as_json() and as_csv()",

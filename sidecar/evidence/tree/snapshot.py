@@ -62,6 +62,7 @@ KNOWN_INDEX: Final = "known"
 """File of a shadow repository: `_KnownIndex`."""
 STATUS: Final = ("status", "--porcelain=v1", "-z", "-uall", "--ignored=matching", "--no-renames")
 NESTING_DEPTH: Final = 20
+SUBMODULE_MODE: Final = "160000"
 """Maximum levels of nested repositories."""
 NO_BLOB: Final = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 """The git object name of an empty file."""
@@ -334,9 +335,16 @@ async def _commit_once(room: ShadowRepository, git: Git, tree: str) -> None:
 
 
 async def write_commit_tree(room: ShadowRepository, ground: WorkTree, commit: str) -> str:
-    """Write the tree of a commit of the user's repository into ours, and return it. Raises UnseenError."""
+    """Write the tree of a commit of the user's repository into ours, and return it. Raises UnseenError.
+
+    Submodules are left out: a copy of the files has none, and their contents are in another repository.
+    """
     with room.entered(ground) as (git, _):
-        await with_user_objects(git, ground).told("read-tree", commit)
+        theirs = with_user_objects(git, ground)
+        await theirs.told("read-tree", commit)
+        listed = [line.partition("\t") for line in await git.names("ls-files", "-z", "--stage")]
+        if links := [path for head, _, path in listed if head.startswith(SUBMODULE_MODE)]:
+            await theirs.told("update-index", "--force-remove", "-z", "--stdin", stdin=join_with_nul(links))
         return (await _write_tree(git))[0]
 
 

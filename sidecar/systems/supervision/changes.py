@@ -277,8 +277,9 @@ def _run_findings(run: GateRun, goal: Goal, project: Path) -> Iterator[ChangeFin
     bears, named, news = bears_on_goal(run), run.gate.named, new_gate_failures(run, goal.baseline)
     if run.outcome in NOTHING_SHOWN:
         yield _finding("could-not-run" if bears else "advice-missing", f"{named}: {run.reason}")
-    elif run.outcome is Outcome.FAILED and news == () and not run.gate.required:
-        yield _finding("failed-before" if bears else "advice-failed", f"{named} fails as it did before")
+    elif run.outcome is Outcome.FAILED and not run.gate.required and _failed_before(run, goal, news):
+        as_before = "as it did before" if news == () else "and failed before, with other failures"
+        yield _finding("failed-before" if bears else "advice-failed", f"{named} fails {as_before}")
     elif run.outcome is Outcome.FAILED:
         for name in (news or run.failing or run.failures or (run.reason,))[:NAMED_FAILURES]:
             line = next((line for line in run.failures if name in line), name)
@@ -286,6 +287,12 @@ def _run_findings(run: GateRun, goal: Goal, project: Path) -> Iterator[ChangeFin
             yield _finding("check-failed" if bears else "advice-failed", f"{named}: {line}", *place)
     elif run.flaky and bears:
         yield _finding("flaky", f"{named}: {'; '.join(run.failures)}")
+
+
+def _failed_before(run: GateRun, goal: Goal, news: tuple[str, ...] | None) -> bool:
+    """Whether nothing shows that a failure is the change's: also where no name of one is in both runs."""
+    known = {one.gate for one in goal.baseline if one.outcome is Outcome.FAILED}
+    return news == () or (news is None and run.gate.id in known)
 
 
 def _integrity_finding(one: IntegrityFinding, asked: str, project: Path) -> ChangeFinding:
@@ -313,9 +320,10 @@ def _find_test(name: str, said: str, project: Path, files: Sequence[str] = ()) -
     `files`: where it may be, else all files of checks.
     """
     named = [project / file for file in files] or files_in(project, bears_on_checks)
-    for file in filter(Path.is_file, named):
+    bare = bare_name(name).rpartition(".")[2]
+    for file in filter(Path.is_file, named if bare else ()):
         text = text_of(file)
-        at = text.find(bare_name(name).rpartition(".")[2])
+        at = text.find(bare)
         if at >= 0:
             begin, path = text.count("\n", 0, at) + 1, file.relative_to(project).as_posix()
             told = (line for where, line in find_places(said) if path.endswith(where) and line > begin)
