@@ -17,6 +17,7 @@ pytestmark = pytest.mark.proves("runs and the journal")
 
 ROWS, WIDTH = 26, 80
 AGENT: Final = """
+import re
 found = re.search(r"The task that is ready:\\n```text\\n(T\\d+): ", prompt)
 if not found:
     names = ["read the words of a line", "a comment ends a line", "numbers have a sign"]

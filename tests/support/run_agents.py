@@ -153,8 +153,10 @@ class Runs:
     def wire(self) -> Iterator[subprocess.Popen[bytes]]:
         """Says when an agent hangs, and is at its end when no agent holds it any more."""
         with subprocess.Popen(["cat", self.home / "wire"], stdout=subprocess.PIPE) as wire:
-            yield wire
-            wire.kill()
+            try:
+                yield wire
+            finally:
+                wire.kill()
 
     def prompts(self) -> list[str]:
         files = sorted((self.home / "prompts").iterdir(), key=lambda path: int(path.stem))
