@@ -7,10 +7,8 @@ killed leaves it as it was.
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +22,7 @@ from sidecar.evidence.ports import CopyVersion, EvidenceServices, GateContext, W
 from sidecar.evidence.proof.check_files import find_product_code
 from sidecar.evidence.proof.old_checks import find_weakenings
 from sidecar.evidence.proof.policy import describe_findings, standing_findings
-from sidecar.evidence.tree.work_tree import find_work_tree, read_head_commit
+from sidecar.evidence.tree.checkout import show_history
 from sidecar.evidence.tree.workspace import ChangeCopy, GitWorkspace
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.evidence import FileBaseline, FileChange, ProjectChanges
@@ -34,7 +32,6 @@ from sidecar.kernel.session import Environment, SessionKey, active_goal
 from sidecar.platform.apply import ChangeApplier
 from sidecar.platform.environments import written_patterns
 from sidecar.platform.files import scratch_folder
-from sidecar.platform.git import Git, UnseenError, clean_git_environment
 from sidecar.platform.ports import load_readable
 
 
@@ -75,8 +72,7 @@ class ProjectCopies:
             if why := self._base.unseen or copy.unseen:
                 raise NoCopyError(why)
             if history:
-                with suppress(UnseenError, OSError, ValueError):
-                    await _show_history(self._project, self._environment, folder)
+                await show_history(self._project, self._environment, folder)
             mapped = environment_for_copies(copy.environment)
             yield WorkCopy(project=copy.project, environment=mapped, origin=self._project)
 
@@ -91,31 +87,11 @@ async def open_change(
     """
     async with scratch_folder("change") as folder:
         change = await workspace.copy_change(project, environment, base, head, folder)
-        with suppress(UnseenError, OSError, ValueError):
-            await _show_history(project, environment, folder, change.commit)
+        await show_history(project, environment, folder, change.commit)
         began, _ = await workspace.remember_commit(change.project, change.environment, change.began)
         if why := change.unseen or began.unseen:
             raise BadInputError(why)
         yield change, began
-
-
-async def _show_history(project: str, environment: Environment, into: Path, commit: str = "") -> None:
-    """Make a repository that reads the project's objects; what is written there stays in the copy.
-
-    `commit`: the one that is checked out, else the project's.
-    """
-    found = await find_work_tree(project, environment)
-    commit = commit or (await read_head_commit(found.git) if found else "")
-    if found is None or found.objects is None or not commit:
-        return
-    folder = into / ".git"
-    (folder / "objects" / "info").mkdir(parents=True)
-    (folder / "refs").mkdir()
-    (folder / "objects" / "info" / "alternates").write_bytes(os.fsencode(found.objects.resolve()) + b"\n")
-    with suppress(FileNotFoundError):
-        shutil.copy2(found.objects.parent / "shallow", folder)
-    (folder / "HEAD").write_text(f"{commit}\n", encoding="utf-8")
-    await Git(found.git.argv, into, clean_git_environment(environment)).told("read-tree", "HEAD")
 
 
 def without_written_files(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:

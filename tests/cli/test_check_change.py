@@ -78,6 +78,18 @@ def test_a_submodule_is_no_part_of_a_change(tmp_path: Path, monkeypatch: pytest.
     assert (done.exit_code, found.changed) == (CheckResult.CLEAR, ("shop.py",)), done.output
 
 
+def test_a_check_that_asks_git_runs_on_the_base_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = make_base(tmp_path / "shop")
+    make_change(project, {"shop.py": REFACTORED, "tests/receipt.snap": None, "tests/test_receipt.py": None})
+    monkeypatch.chdir(project)
+    asking = "git ls-files --error-unmatch tests/receipt.snap"
+    found = msgspec.json.decode(
+        checked("--head", "HEAD", "--check", asking, "--json").output, type=CheckedChange
+    )
+    ended = {(one.what, one.outcome) for one in found.ran if one.command == f"`{asking}`"}
+    assert {("the base as it was", Outcome.PASSED), ("the change as it is", Outcome.FAILED)} <= ended
+
+
 def test_the_files_as_they_are_are_judged_where_no_head_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

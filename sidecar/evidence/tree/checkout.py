@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from sidecar.evidence.proof.check_files import with_old_inline_tests
 from sidecar.evidence.tree.shadow_repository import ShadowRepository, with_user_objects
-from sidecar.evidence.tree.work_tree import WorkTree
+from sidecar.evidence.tree.work_tree import WorkTree, find_work_tree, read_head_commit
 from sidecar.platform.environments import (
     environments_in,
     folders_in_main_checkout,
@@ -30,7 +30,7 @@ from sidecar.platform.environments import (
     named_environments,
     written_patterns,
 )
-from sidecar.platform.git import Git, join_with_nul, split_at_nul
+from sidecar.platform.git import Git, UnseenError, clean_git_environment, join_with_nul, split_at_nul
 
 COPIED_FILES: Final = 2_000
 COPIED_BYTES: Final = 64 << 20
@@ -38,6 +38,8 @@ COPIED_BYTES: Final = 64 << 20
 VISITED_FILES: Final = 20_000
 NAMED_FILES: Final = 200
 """Limits of what is looked at, and named, of ignored files that changed."""
+SHOWN_HISTORY: Final = "shown-by-supervisor"
+"""A file in the repository of a copy that `show_history` made."""
 PATH_IN_FILE: Final = re.compile(r"""(?:^|["'])(/[^"'\n]+)""", re.MULTILINE)
 """A path in a file by which a Python environment names folders outside of it."""
 
@@ -55,6 +57,27 @@ class MixedFiles(Struct, frozen=True):
 
 ChooseKept = Callable[[Mapping[str, str], Path], frozenset[str]]
 """Chooses which of the changed paths, with git's letter of how, remain as they are in a folder."""
+
+
+async def show_history(project: str, environment: Mapping[str, str], into: Path, commit: str = "") -> None:
+    """Give a copy a repository that reads the project's objects; what is written there stays in the copy.
+
+    `commit`: the one that is checked out, else the project's. A copy stays without where that fails.
+    """
+    with suppress(UnseenError, OSError, ValueError):
+        found = await find_work_tree(project, environment)
+        commit = commit or (await read_head_commit(found.git) if found else "")
+        if found is None or found.objects is None or not commit:
+            return
+        folder = into / ".git"
+        (folder / "objects" / "info").mkdir(parents=True)
+        (folder / "refs").mkdir()
+        (folder / SHOWN_HISTORY).touch()
+        (folder / "objects" / "info" / "alternates").write_bytes(os.fsencode(found.objects.resolve()) + b"\n")
+        with suppress(FileNotFoundError):
+            shutil.copy2(found.objects.parent / "shallow", folder)
+        (folder / "HEAD").write_text(f"{commit}\n", encoding="utf-8")
+        await Git(found.git.argv, into, clean_git_environment(environment)).told("read-tree", "HEAD")
 
 
 async def write_mixed_files(

@@ -32,9 +32,11 @@ from sidecar.evidence.ports import CopyVersion, ProjectCopy, WorkPlace
 from sidecar.evidence.proof.check_files import bears_on_checks, choose_kept_files
 from sidecar.evidence.tree import snapshot
 from sidecar.evidence.tree.checkout import (
+    SHOWN_HISTORY,
     find_recent_ignored,
     link_surroundings,
     map_environment,
+    show_history,
     write_files,
     write_mixed_files,
 )
@@ -246,6 +248,9 @@ class GitWorkspace:
         since = self._rooms.kept_at(base.snapshot)
         whole = version in (CopyVersion.WHOLE, CopyVersion.BASE_PRODUCT)
         newer = await link_surroundings(room, found, into, since, newer=whole)
+        if (found.top / ".git" / SHOWN_HISTORY).exists():  # copies of a copy show what it does
+            shown = base.head if version is CopyVersion.BASE else ""
+            await show_history(project, environment, into, shown)
         whose = {before.tree: before, now.tree: now}.get(mixed.content)
         content = whose.digest() if whose and not whose.fingerprints else mixed.content
         no_code = version is CopyVersion.PRODUCT_ALONE
