@@ -19,7 +19,7 @@ from sidecar.hosts.shared import (
     decode_event,
     event_fields,
 )
-from sidecar.kernel.effects import CommandReply, Continue, HostAnswer
+from sidecar.kernel.effects import CommandReply, Continue, HostAnswer, NoReply, Rest, ToolCallReply
 from sidecar.kernel.events import (
     AgentStopped,
     AnyHostEvent,
@@ -124,17 +124,17 @@ class AcpCodec:
                 return AgentStopped(**about, transcript="", last_message=said, read_only=event.read_only)
 
     def encode(self, raw: bytes, answer: HostAnswer, feedback: str) -> bytes:  # noqa: ARG002 - the proxy knows
-        """Encode the answer."""
-        notice = getattr(answer, "note", "")
-        if isinstance(answer, Continue):
-            if not feedback.strip():
-                raise ValueError("a continuation without words")
-            say = truncate_middle_utf16(feedback, SAID_LIMIT)
-            told = AcpAnswer(notice=clip_note(notice), say=say, continuation=answer.feedback.id)
-        elif isinstance(answer, CommandReply):
-            context = truncate_middle_utf16(answer.context, SAID_LIMIT)
-            work = answer.work and not answer.refused
-            told = AcpAnswer(notice=clip_note(answer.text), work=work, context=context)
-        else:
-            told = AcpAnswer(notice=clip_note(notice))
+        """Encode the answer. Raises ValueError for one that the proxy has no use for."""
+        match answer:
+            case Continue() if feedback.strip():
+                say = truncate_middle_utf16(feedback, SAID_LIMIT)
+                told = AcpAnswer(notice=clip_note(answer.note), say=say, continuation=answer.feedback.id)
+            case CommandReply():
+                context = truncate_middle_utf16(answer.context, SAID_LIMIT)
+                work = answer.work and not answer.refused
+                told = AcpAnswer(notice=clip_note(answer.text), work=work, context=context)
+            case Rest() | NoReply():
+                told = AcpAnswer(notice=clip_note(answer.note))
+            case Continue() | ToolCallReply():
+                raise ValueError(f"{type(answer).__name__} cannot be carried out by the proxy")
         return msgspec.json.encode(told)
