@@ -42,6 +42,11 @@ def _load(name: str, kind: type[T]) -> T:
     return msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), kind)
 
 
+def read_data_text(name: str) -> str:
+    """Read `data/NAME`, which is text for another program, such as SQL."""
+    return (_data_folder() / name).read_text(encoding="utf-8")
+
+
 def expand_parts(pattern: str, parts: dict[str, str]) -> str:
     """Return a pattern with its parts <NAME> filled in, which may hold parts, and its line breaks taken out.
 

@@ -177,7 +177,7 @@ class EventLogFile:
     def append(self, event: LoggedEvent) -> int:
         host, session = (event.session.host, event.session.id) if event.session else ("", "")
         words = (host, session, event.project, event.system, event.kind, event.origin)
-        row = (event.at, *map(escape_unencodable, words), _pack(event.data))
+        row = (event.at, *map(escape_unencodable, words), pack_event_data(event.data))
         position = self._carry_out(lambda connection: _insert(connection, row), create=True)
         if not position:
             raise OSError(errno.EIO, "the log gave no position", str(self._path))
@@ -468,12 +468,12 @@ def _event(row: tuple[Any, ...]) -> LoggedEvent:
         session=SessionKey(host, session) if session else None,
         project=project,
         system=system,
-        data=_unpack(kind, data),
+        data=unpack_event_data(kind, data),
         origin=origin,
     )
 
 
-def _pack(data: EventData) -> bytes:
+def pack_event_data(data: EventData) -> bytes:
     """Encode it, compressed where it is long. Raises OSError if it is too big."""
     text = encode_event_data(data)
     packed = text if len(text) < COMPRESSED_FROM else zlib.compress(text)
@@ -482,7 +482,8 @@ def _pack(data: EventData) -> bytes:
     return packed
 
 
-def _unpack(kind: str, data: bytes) -> EventData:
+def unpack_event_data(kind: str, data: bytes) -> EventData:
+    """Decode what `pack_event_data` returned; what cannot be decoded becomes an UnreadableEvent."""
     if data[:1] == b"{":
         return decode_event_data(kind, data)
     stream = zlib.decompressobj()

@@ -34,7 +34,7 @@ WEB = "Only servers.http_server serves HTTP; mcp.http and page.http answer"
 HTTP = "Only platform.http speaks HTTP"
 MARKDOWN = "Only rubric.markdown reads Markdown"
 WATCHING = "Only platform.watching knows watchdog"
-SQL = "Only platform.event_log speaks SQL"
+SQL = "Only platform.event_log and platform.team speak SQL"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,149 @@
+"""The team's PostgreSQL, by psycopg, which is imported here alone, and only where a team was joined.
+
+A connection is opened at its first use and again after it broke. Every wait has a bound: a network that
+swallows packets is found out after ANSWER_S.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from sidecar.kernel.errors import BadInputError
+from sidecar.platform.installation import add_package_command
+from sidecar.platform.team.database import Connection, Dialect, Row, migrate
+from sidecar.platform.team.ports import TeamAwayError, TeamRefusedError
+
+if TYPE_CHECKING:
+    import psycopg
+
+CONNECT_S: Final = 5
+"""Seconds within which a connection must be made."""
+ANSWER_S: Final = 10
+"""Seconds within which the database must answer a statement, or acknowledge what was sent."""
+OLDEST: Final = 150000
+"""The oldest version of PostgreSQL that is supported, as it numbers them."""
+SCHEMA: Final = "supervisor"
+ROLES: Final = ("supervisor_agent", "supervisor_person")
+POSTGRESQL: Final = Dialect(
+    name="postgresql",
+    parts={
+        "now": "EXTRACT(EPOCH FROM clock_timestamp())::float8",
+        "today": "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
+        "member": "session_user",
+        "identity": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+        "bytes": "BYTEA",
+        "skip_locked": "FOR UPDATE OF one SKIP LOCKED",
+        "lock_events": "pg_advisory_xact_lock(hashtext('supervisor events'))",
+        "lock_slots": "pg_advisory_xact_lock(hashtext('supervisor slots ' || %(key)s))",
+    },
+)
+KNOWN_VERSION: Final = "SELECT to_regclass('supervisor.version') IS NOT NULL AS there"
+
+
+class PostgresDatabase:
+    """Implements `TeamDatabase` for a URL. Raises BadInputError where psycopg is missing."""
+
+    dialect = POSTGRESQL
+
+    def __init__(self, url: str) -> None:
+        if importlib.util.find_spec("psycopg") is None:
+            raise BadInputError(f"a team needs psycopg: {add_package_command('psycopg[binary]')}")
+        self._url = url
+        self._lock = threading.RLock()
+        self._connection: psycopg.Connection[dict[str, Any]] | None = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        with self._lock, self._errors():
+            connection = self._connected()
+            with connection.transaction():
+                yield _PostgresConnection(connection)
+
+    def version(self) -> int:
+        with self.transaction() as own:
+            if not own.rows(KNOWN_VERSION, {})[0]["there"]:
+                return 0
+            return int(own.rows("SELECT MAX(number) AS number FROM version", {})[0]["number"])
+
+    def server_version(self) -> int:
+        """Return the version of the server, as it numbers them: 150018."""
+        with self._lock, self._errors():
+            return self._connected().info.server_version
+
+    def init(self) -> None:
+        """Make schema, roles and tables, or bring them to this version. The login must be allowed to."""
+        version = self.version()
+        with self.transaction() as own:
+            for role in ROLES:
+                if not own.rows("SELECT 1 AS there FROM pg_roles WHERE rolname = %(role)s", {"role": role}):
+                    own.script(f"CREATE ROLE {role} NOLOGIN")
+            own.script(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+            if not version:
+                own.script("CREATE TABLE version (number BIGINT NOT NULL)")
+            number = migrate(self, own, version)
+            own.rows("DELETE FROM version", {})
+            own.rows("INSERT INTO version VALUES (%(number)s)", {"number": number})
+            own.script(f"GRANT SELECT ON version TO {', '.join(ROLES)}")
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _connected(self) -> psycopg.Connection[dict[str, Any]]:
+        import psycopg  # noqa: PLC0415 - a sidecar without a team does without
+        from psycopg.rows import dict_row  # noqa: PLC0415 - the same
+
+        if self._connection is None or self._connection.closed:
+            self._connection = psycopg.connect(
+                self._url,
+                autocommit=True,
+                row_factory=dict_row,
+                application_name=SCHEMA,
+                connect_timeout=CONNECT_S,
+                tcp_user_timeout=ANSWER_S * 1000,
+                keepalives_idle=ANSWER_S,
+                options=f"-c search_path={SCHEMA} -c statement_timeout={ANSWER_S}s",
+            )
+        return self._connection
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        import psycopg  # noqa: PLC0415 - as above
+
+        try:
+            yield
+        except psycopg.ProgrammingError as error:
+            raise TeamRefusedError(f"the team's database refused: {_first_line(error)}") from error
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            with suppress(psycopg.Error):
+                self.close()
+            raise TeamAwayError(f"the team's database is away: {_first_line(error)}") from error
+        except psycopg.Error as error:
+            raise TeamRefusedError(f"the team's database refused: {_first_line(error)}") from error
+
+
+class _PostgresConnection:
+    def __init__(self, connection: psycopg.Connection[dict[str, Any]]) -> None:
+        self._connection = connection
+
+    def rows(self, sql: str, values: Row) -> list[Row]:
+        cursor = self._connection.execute(sql.encode(), dict(values))
+        return list(cursor.fetchall()) if cursor.description else []
+
+    def many(self, sql: str, values: Sequence[Row]) -> int:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(sql.encode(), [dict(one) for one in values])
+            return cursor.rowcount
+
+    def script(self, sql: str) -> None:
+        self._connection.execute(sql.replace("%%", "%").encode())
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,373 @@
+"""Implements `Team` by the statements of data/team.sql, for PostgreSQL and for SQLite."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from sidecar.kernel.limits import ServiceLimit
+from sidecar.kernel.log import EventFilter, JudgingPaid, LoggedEvent, WorkerRan, find_decision
+from sidecar.kernel.session import SessionKey
+from sidecar.kernel.stop_history import CONTINUE_DECISION
+from sidecar.kernel.text import clean_line
+from sidecar.platform.event_log import pack_event_data, unpack_event_data
+from sidecar.platform.team.database import Connection, Row, TeamDatabase, fill, team_statements
+from sidecar.platform.team.ports import (
+    LEASE_S,
+    Account,
+    Claim,
+    Machine,
+    Member,
+    Record,
+    RecordConflictError,
+    TeamEvent,
+    TeamOrder,
+    TeamTask,
+    TeamTaskState,
+)
+
+T = TypeVar("T", bound=Struct)
+DETAIL_LENGTH: Final = 300
+"""Characters of a decision's reason in the list of sessions."""
+LISTS: Final = ("checks", "needs")
+"""Columns that hold a list as JSON."""
+
+
+class TeamSession(Struct, frozen=True, kw_only=True):
+    """A session of some machine. Times are in seconds since the epoch; `decided` is its last decision."""
+
+    machine: str
+    host: str
+    session: str
+    person: str
+    project: str
+    began: float
+    changed: float
+    decided: str
+    detail: str
+    stops: int
+    sent_back: int
+    cents: float
+
+
+class ListCount(Struct, frozen=True, kw_only=True):
+    """How many tasks of a list are in a state."""
+
+    list: str
+    state: str
+    tasks: int
+
+
+class TeamStore:
+    """One member's view of the team."""
+
+    def __init__(self, database: TeamDatabase, member: Member) -> None:
+        self._database, self._member = database, member
+        self._named = team_statements(database.dialect.name).named
+        self._here = threading.local()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        if getattr(self._here, "connection", None) is not None:
+            yield
+            return
+        with self._database.transaction() as connection:
+            self._here.connection = connection
+            try:
+                yield
+            finally:
+                self._here.connection = None
+
+    def close(self) -> None:
+        self._database.close()
+
+    # --- the log ---
+
+    def append(self, events: Iterable[LoggedEvent]) -> int:
+        rows = [self._event_row(event) for event in events]
+        told: dict[tuple[str, str], dict[str, Any]] = {}
+        with self.transaction():
+            self._rows("lock_events")
+            new = 0
+            for row, event in rows:
+                if self._connection.many(self._sql("append_event"), [row]):
+                    new += 1
+                    _tell_session(told, row, event)
+            if told:
+                self._connection.many(self._sql("tell_session"), list(told.values()))
+        return new
+
+    def read(
+        self, wanted: EventFilter, *, after: int = 0, limit: int = 1000, machine: str = ""
+    ) -> tuple[TeamEvent, ...]:
+        return self._events("read_events", wanted, machine, after=after, limit=limit)
+
+    def newest(self, wanted: EventFilter, number: int, *, machine: str = "") -> tuple[TeamEvent, ...]:
+        return self._events("newest_events", wanted, machine, limit=number)[::-1]
+
+    def forget(self, wanted: EventFilter) -> int:
+        where, values = _condition(wanted, "")
+        with self.transaction():
+            if wanted.session is not None:
+                host, session = wanted.session.host, wanted.session.id
+                self._rows("forget_session", machine=self._member.machine, host=host, session=session)
+            row = {**values, "machine": self._member.machine}
+            return self._connection.many(fill(self._sql("forget_events"), {"where": where}), [row])
+
+    def sessions(self, limit: int) -> tuple[TeamSession, ...]:
+        """The sessions of all machines, the one that changed last first."""
+        return self._found(TeamSession, "list_sessions", limit=limit)
+
+    def _events(
+        self, statement: str, wanted: EventFilter, machine: str, **values: object
+    ) -> tuple[TeamEvent, ...]:
+        where, more = _condition(wanted, machine)
+        with self.transaction():
+            rows = self._connection.rows(fill(self._sql(statement), {"where": where}), {**values, **more})
+        return tuple(_event(row) for row in rows)
+
+    def _event_row(self, event: LoggedEvent) -> tuple[dict[str, Any], LoggedEvent]:
+        row: dict[str, Any] = {
+            **asdict(self._member),
+            "sequence": event.position,
+            "at": event.at,
+            "host": event.session.host if event.session else "",
+            "session": event.session.id if event.session else "",
+            "project": event.project,
+            "system": event.system,
+            "kind": event.kind,
+            "origin": event.origin,
+        }
+        clean = {name: _clean(value) if isinstance(value, str) else value for name, value in row.items()}
+        return {**clean, "data": pack_event_data(event.data)}, event
+
+    # --- records ---
+
+    def load(self, key: str) -> Record | None:
+        found = self._found(Record, "load_record", key=key)
+        return found[0] if found else None
+
+    def find(self, prefix: str) -> tuple[Record, ...]:
+        return self._found(Record, "find_records", prefix=prefix)
+
+    def save(self, key: str, value: bytes, expected: int) -> int:
+        statement = "save_record" if expected else "create_record"
+        saved = self._rows(statement, key=key, value=value, expected=expected, person=self._member.person)
+        if not saved:
+            raise RecordConflictError(f"{key} was changed meanwhile: it has not revision {expected} any more")
+        return int(saved[0]["revision"])
+
+    def remove(self, key: str) -> None:
+        self._rows("remove_record", key=key)
+
+    # --- tasks ---
+
+    def add(self, task: TeamTask) -> bool:
+        row = {**asdict(task), **{name: json.dumps(getattr(task, name)) for name in LISTS}}
+        with self.transaction():
+            added = bool(self._rows("add_task", **row))
+            if added and task.needs:
+                needs = [{"list": task.list, "id": task.id, "needed": needed} for needed in task.needs]
+                self._connection.many(self._sql("add_need"), needs)
+        return added
+
+    def tasks(self, list_name: str) -> tuple[TeamTask, ...]:
+        return tuple(_task(row) for row in self._rows("list_tasks", list=list_name))
+
+    def lists(self) -> tuple[ListCount, ...]:
+        """How the tasks of each list stand."""
+        return self._found(ListCount, "count_lists")
+
+    def claim(self, list_name: str, lease: float = LEASE_S) -> Claim | None:
+        token = secrets.token_hex(16)
+        values = {"list": list_name, "token": token, "lease": lease, **asdict(self._member)}
+        row = self._rows("claim_task", **values)
+        return Claim(task=_task(row[0]), token=token) if row else None
+
+    def extend(self, claim: Claim, lease: float = LEASE_S) -> bool:
+        return bool(self._rows("extend_task", **_held(claim), lease=lease))
+
+    def settle_task(self, claim: Claim, state: TeamTaskState, *, note: str = "", branch: str = "") -> bool:
+        return bool(self._rows("settle_task", **_held(claim), state=state, note=_clean(note), branch=branch))
+
+    def put(self, list_name: str, ident: str, state: TeamTaskState, note: str = "") -> bool:
+        return bool(self._rows("put_task", list=list_name, id=ident, state=state, note=_clean(note)))
+
+    def pause(self, list_name: str, *, paused: bool = True) -> None:
+        statement = "pause_list" if paused else "resume_list"
+        self._rows(statement, list=list_name, person=self._member.person)
+
+    def is_paused(self, list_name: str) -> bool:
+        return bool(self._rows("paused_list", list=list_name))
+
+    # --- money ---
+
+    def set_limit(self, account: Account) -> None:
+        self._rows("set_account", name=account.name, most=account.most, daily=account.daily)
+
+    def accounts(self) -> tuple[Account, ...]:
+        return self._found(Account, "list_accounts")
+
+    def reserve(self, account: str, amount: float, key: str, lease: float = LEASE_S) -> bool:
+        with self.transaction():
+            self._return_expired(account)
+            before = self._rows("find_charge", key=key)
+            if before and before[0]["spent"] is not None:
+                return True  # a repeated request whose answer was lost, and what it reserved is spent already
+            more = amount - (before[0]["reserved"] if before else 0.0)
+            fits = self._rows("reserve", account=account, more=more)
+            if not fits and self._rows("know_account", account=account):
+                return False
+            self._rows("hold_charge", **self._charge(account, amount, key), lease=lease)
+        return True
+
+    def settle(self, account: str, amount: float, key: str) -> None:
+        with self.transaction():
+            before = self._rows("find_charge", key=key)
+            if before and before[0]["spent"] is not None:
+                return
+            held = before[0]["reserved"] if before else 0.0
+            self._rows("spend_charge", **self._charge(account, amount, key))
+            self._rows("spend", account=account, amount=amount, held=held)
+
+    def _return_expired(self, account: str) -> None:
+        self._rows("give_back_expired", account=account)
+        self._rows("end_expired", account=account)
+
+    def _charge(self, account: str, amount: float, key: str) -> dict[str, object]:
+        return {"account": account, "amount": amount, "key": key, "machine": self._member.machine}
+
+    # --- limits ---
+
+    def take_slot(self, key: str, most: int, token: str, lease: float = LEASE_S) -> bool:
+        values = {"key": key, "most": most, "token": token, "lease": lease, "machine": self._member.machine}
+        with self.transaction():
+            if self._rows("renew_slot", **values):
+                return True
+            self._rows("lock_slots", key=key)
+            self._rows("end_slots", key=key)
+            return bool(self._rows("take_slot", **values))
+
+    def free_slot(self, key: str, token: str) -> None:
+        self._rows("free_slot", key=key, token=token)
+
+    def note_limit(self, limit: ServiceLimit) -> None:
+        self._rows("note_limit", account=limit.account, until=limit.until, said=limit.said, met=limit.met)
+
+    def limits(self) -> tuple[ServiceLimit, ...]:
+        return self._found(ServiceLimit, "list_limits")
+
+    # --- machines ---
+
+    def join(self, machine: Machine) -> bool:
+        return bool(self._rows("join_machine", **asdict(machine)))
+
+    def leave(self) -> None:
+        self._rows("leave_machine", machine=self._member.machine)
+
+    def machines(self) -> tuple[Machine, ...]:
+        return self._found(Machine, "list_machines")
+
+    def order(self, order: TeamOrder) -> None:
+        values = {"machine": order.machine, "session": order.session, "text": order.text}
+        self._rows("give_order", **values, person=self._member.person)
+
+    def take_orders(self) -> tuple[TeamOrder, ...]:
+        found = self._found(TeamOrder, "take_orders", machine=self._member.machine)
+        return tuple(sorted(found, key=lambda one: one.number))
+
+    def now(self) -> float:
+        return float(self._rows("now")[0]["now"])
+
+    # --- statements ---
+
+    @property
+    def _connection(self) -> Connection:
+        connection: Connection = self._here.connection
+        return connection
+
+    def _sql(self, name: str) -> str:
+        return fill(self._named[name], self._database.dialect.parts)
+
+    def _rows(self, statement: str, /, **values: object) -> list[Row]:
+        with self.transaction():
+            return self._connection.rows(self._sql(statement), values)
+
+    def _found(self, kind: type[T], statement: str, /, **values: object) -> tuple[T, ...]:
+        return tuple(msgspec.convert(row, kind, strict=False) for row in self._rows(statement, **values))
+
+
+# --- rows ---------------------------------------------------------------------------------------------------
+
+
+def _clean(text: str) -> str:
+    """Return a text that a database takes: no lone surrogates, no NUL."""
+    return text.encode(errors="replace").decode().replace("\0", "")
+
+
+def _held(claim: Claim) -> dict[str, object]:
+    return {"list": claim.task.list, "id": claim.task.id, "token": claim.token}
+
+
+def _task(row: Row) -> TeamTask:
+    lists = {name: json.loads(row[name]) for name in LISTS}
+    return msgspec.convert({**row, **lists}, TeamTask, strict=False)
+
+
+def _event(row: Row) -> TeamEvent:
+    session = SessionKey(row["host"], row["session"]) if row["session"] else None
+    event = LoggedEvent(
+        position=row["position"],
+        at=row["at"],
+        session=session,
+        project=row["project"],
+        system=row["system"],
+        origin=row["origin"],
+        data=unpack_event_data(row["kind"], bytes(row["data"])),
+    )
+    return TeamEvent(machine=row["machine"], person=row["person"], sequence=row["sequence"], event=event)
+
+
+def _tell_session(told: dict[tuple[str, str], dict[str, Any]], row: Row, event: LoggedEvent) -> None:
+    """Add what an event says of its session to what is told of it."""
+    if event.session is None:
+        return
+    new = {**row, "decided": "", "detail": "", "stops": 0, "sent_back": 0, "cents": 0.0}
+    of = told.setdefault((row["host"], row["session"]), new)
+    of |= {"at": event.at, "project": row["project"] or of["project"]}
+    if found := find_decision(event.data):
+        what, stop = found
+        of |= {"decided": stop.decided, "detail": _clean(clean_line(stop.detail, DETAIL_LENGTH))}
+        of["stops"] += not what
+        of["sent_back"] += stop.decided == CONTINUE_DECISION
+    if isinstance(event.data, JudgingPaid | WorkerRan):
+        of["cents"] += event.data.cents or 0.0
+
+
+def _condition(wanted: EventFilter, machine: str) -> tuple[str, dict[str, object]]:
+    """Return the condition of a query, and its values."""
+    parts: list[tuple[str, dict[str, object]]] = [("TRUE", {})]
+    if machine:
+        parts.append(("machine = %(of_machine)s", {"of_machine": machine}))
+    if wanted.session is not None:
+        key: dict[str, object] = {"of_session": wanted.session.id, "of_host": wanted.session.host}
+        parts.append(("session = %(of_session)s AND host = %(of_host)s", key))
+    if wanted.project:
+        parts.append(("project = %(of_project)s", {"of_project": wanted.project}))
+    if wanted.kinds:
+        kinds: dict[str, object] = {f"kind{number}": kind for number, kind in enumerate(wanted.kinds)}
+        parts.append((f"kind IN ({', '.join(f'%({name})s' for name in kinds)})", kinds))
+    if wanted.since is not None:
+        parts.append(("at >= %(since)s", {"since": wanted.since}))
+    if wanted.before is not None:
+        parts.append(("at < %(before)s", {"before": wanted.before}))
+    values = {name: value for _, some in parts for name, value in some.items()}
+    return " AND ".join(part for part, _ in parts), values
