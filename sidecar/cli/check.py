@@ -13,7 +13,8 @@ from typing import Any, Final
 import click
 from msgspec import Struct
 
-from sidecar.cli.check_change import ChangeOptions, change_options, run_change_check
+from sidecar.cli.change_log import sum_up_results
+from sidecar.cli.check_change import FILE, ChangeOptions, change_options, run_change_check
 from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.history import story_lines
@@ -63,28 +64,37 @@ class NothingToJudge(click.ClickException):
 
 
 @click.command()
-@click.argument("session", default="", metavar="[SESSION|TRANSCRIPT]")
+@click.argument("named", nargs=-1, metavar="[SESSION|TRANSCRIPT|FILE...]")
 @click.option("--goal", default="", help="What should be done; else what the agent was asked for last.")
 @click.option("--check", "checks", multiple=True, metavar="COMMAND", help="Run this, too. May be repeated.")
 @click.option("--ask", is_flag=True, help="Let the judge's model decide what no check does. It may cost.")
 @click.option("--explain", is_flag=True, help="Show every step.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @change_options
+@click.option("--log", is_flag=True, help="Sum up results that were written with --base and --json: FILE...")
+@click.option(
+    "--by", type=click.Choice(["agent", "author"]), default="agent", help="For whom; else by agent."
+)
+@click.option("--picture", type=FILE, help="Draw the figures, too, as SVG.")
 def check(  # noqa: PLR0913 - one parameter per option
-    session: str,
+    named: tuple[str, ...],
     *,
     goal: str,
     checks: tuple[str, ...],
     ask: bool,
     explain: bool,
     as_json: bool,
+    log: bool,
+    by: str,
+    picture: Path | None,
     **change: Any,  # noqa: ANN401 - the fields of ChangeOptions
 ) -> None:
     """Judge what an agent just did in this folder, as Supervisor would have when it stopped.
 
     No host needs Supervisor for it: its own record of the newest session is read, or that of SESSION, or a
     TRANSCRIPT (a file of a host, or of `opencode export`). The project's checks are run now.
-    With --base a change between commits is judged, as a pull request is, and no session is read.
+    With --base a change between commits is judged, as a pull request is, and no session is read;
+    with --log the results of many are summed up.
 
     Exit codes: 0 nothing speaks against it, 1 it would have been sent back, 2 not known: also
     where there is nothing to judge.
@@ -92,10 +102,13 @@ def check(  # noqa: PLR0913 - one parameter per option
     if ask:
         refuse_agents()
     try:
+        if log:
+            return sum_up_results([Path(file) for file in named], by, picture, as_json=as_json)
+        _refuse_without_log(*named[1:], *(["--picture FILE"] if picture else []))
         if any(change.values()):
             wish, options = CheckWish(goal=goal, checks=checks), ChangeOptions(**change)
             sys.exit(asyncio.run(run_change_check(options, wish, as_json=as_json)))
-        found = _find(session)
+        found = _find("".join(named))
         report = asyncio.run(_checked(found, CheckWish(goal=goal, checks=checks), ask=ask))
     except (BadInputError, HostError, OSError) as error:
         raise NothingToJudge(in_shell(str(error))) from error
@@ -124,6 +137,11 @@ async def _checked(found: RecordedSession, wish: CheckWish, *, ask: bool) -> Che
         exit_code=result,
         story=story,
     )
+
+
+def _refuse_without_log(*typed: str) -> None:
+    if typed:
+        raise BadInputError(f"{typed[0]}: this goes with --log only")
 
 
 def _find(session: str) -> RecordedSession:

@@ -12,10 +12,12 @@ from typing import Any, Final, TypeVar
 import click
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.cli import change_forms as forms
 from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.printing import echo, echo_json
+from sidecar.evidence.tree.change_source import read_change_source
 from sidecar.evidence.tree.workspace import ChangeCopy, GitWorkspace
 from sidecar.hosts.ports import RecordedSession
 from sidecar.kernel.errors import BadInputError
@@ -89,6 +91,10 @@ async def run_change_check(options: ChangeOptions, wish: CheckWish, *, as_json: 
         raise BadInputError(f"what was typed needs {missing}, too; see: supervisor check --help")
     async with _opened(options.base, options.head) as (services, change, base):
         checked = await check_change(services, change, base, wish, options.head)
+        source = await read_change_source(
+            str(Path.cwd()), os.environ, change.began, change.commit, options.head
+        )
+    checked = replace(checked, source=source)
     if as_json:
         echo_json(checked)
     else:

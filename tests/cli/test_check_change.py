@@ -61,6 +61,7 @@ def test_a_change_is_judged_by_the_checks_of_its_base_and_nothing_is_written(
     told = {one.rule for one in found.findings if one.level != "note"}
     assert [line.partition("` ")[2] for line in found.proof] == list(change.proof)
     assert told == ({change.rule} if change.rule else set()), done.output
+    assert (found.source.branch, len(found.source.authors)) == ("main", 1)
     assert everything(project) == before
     assert not user_paths().state.exists()
 

@@ -33,6 +33,7 @@ from sidecar.evidence.proof.expectations import find_places
 from sidecar.evidence.proof.gone import bare_name
 from sidecar.evidence.proof.policy import CHANGED_CHECKS, EXECUTED_CHANGES, describe_check_change
 from sidecar.evidence.proof.worth import weigh_passes
+from sidecar.evidence.tree.change_source import ChangeSource
 from sidecar.evidence.tree.workspace import ChangeCopy
 from sidecar.kernel.effects import Inquiry
 from sidecar.kernel.events import NO_RUBRIC, AgentStopped, ProjectState
@@ -122,6 +123,7 @@ class CheckedChange(Struct, frozen=True, kw_only=True):
     `base` is the commit at which it begins, `head` its last one, "" where the files were taken as they are,
     and `tree` git's name of the files. `result` is "clear", "found" or "unknown", and `exit_code` its number.
     `proof` are lines about what was executed that would have failed without it, where nothing speaks against.
+    `source` is who made it.
     """
 
     base: str
@@ -134,6 +136,7 @@ class CheckedChange(Struct, frozen=True, kw_only=True):
     ran: tuple[RanCheck, ...]
     proof: tuple[str, ...]
     findings: tuple[ChangeFinding, ...]
+    source: ChangeSource = ChangeSource()
 
 
 class _Rules(Struct, frozen=True):
