@@ -15,16 +15,19 @@ import pytest
 
 from support.bounds import bounded
 
+pytest_plugins = ["support.postgres"]
+
 FOREIGN_PREFIXES = (
     *("ANTHROPIC_", "CLAUDE", "CODEX_", "COPILOT_", "GEMINI_", "GIT_", "LITELLM_", "OPENAI_", "OPENCODE"),
     *("SUPERVISOR_", "XDG_"),
+    *("PGHOST", "PGPASS", "PGSERVICE", "PGSSL", "PGUSER"),
     "COLUMNS",  # pytest-xdist sets it for its workers
 )
-"""Variables of hosts, models, git, desktops and terminals. A test that wants one sets it."""
+"""Variables of hosts, models, git, desktops, databases and terminals. A test that wants one sets it."""
 
 TESTS = Path(__file__).parent
-PROCESS_FIXTURES = frozenset({"stage", "home", "own_home", "editor", "listener"})
-"""Fixtures that start a sidecar, a pipe or an editor: they set the marker of whoever asks for them."""
+PROCESS_FIXTURES = frozenset({"stage", "home", "own_home", "editor", "listener", "postgres"})
+"""Fixtures that start a sidecar, a pipe, an editor or a database: they set the marker of who asks for them."""
 DEPENDENCY_SUITES = (
     "contracts/",
     "hosts/claude_code/test_codec",
