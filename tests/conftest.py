@@ -27,7 +27,7 @@ FOREIGN_PREFIXES = (
 
 TESTS = Path(__file__).parent
 PROCESS_FIXTURES = frozenset({"stage", "home", "own_home", "editor", "listener", "postgres"})
-"""Fixtures that start a sidecar, a pipe, an editor or a database: they set the marker of who asks for them."""
+"""Fixtures that start a sidecar, a pipe, an editor or a server: they set the marker of who asks for them."""
 DEPENDENCY_SUITES = (
     "contracts/",
     "hosts/claude_code/test_codec",
