@@ -45,14 +45,15 @@ KNOWN_VERSION: Final = "SELECT to_regclass('supervisor.version') IS NOT NULL AS 
 
 
 class PostgresDatabase:
-    """Implements `TeamDatabase` for a URL. Raises BadInputError where psycopg is missing."""
+    """Implements `TeamDatabase` for a URL without password. Raises BadInputError where psycopg is missing."""
 
     dialect = POSTGRESQL
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, password: str = "") -> None:
         if importlib.util.find_spec("psycopg") is None:
             raise BadInputError(f"a team needs psycopg: {add_package_command('psycopg[binary]')}")
         self._url = url
+        self._password = password or None
         self._lock = threading.RLock()
         self._connection: psycopg.Connection[dict[str, Any]] | None = None
 
@@ -102,6 +103,7 @@ class PostgresDatabase:
         if self._connection is None or self._connection.closed:
             self._connection = psycopg.connect(
                 self._url,
+                password=self._password,
                 autocommit=True,
                 row_factory=dict_row,
                 application_name=SCHEMA,

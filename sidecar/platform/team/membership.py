@@ -1,0 +1,148 @@
+"""How the machine of this user joined a team: `team.json` in the state folder, and where the password is.
+
+Where there is no such file, nothing of a team is imported or connected. How far this machine's log was
+shipped is asked of the team and is not kept here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.settings import ServiceSettings
+from sidecar.platform.api_keys import ApiKeyFinder
+from sidecar.platform.files import ensure_folder, write_whole
+from sidecar.platform.state import read_usable_state
+from sidecar.platform.team.ports import Machine, Member
+
+if TYPE_CHECKING:
+    from sidecar.platform.team.store import TeamStore
+
+TEAM_FILE: Final = "team.json"
+PASSWORD_FILE: Final = "team-password"  # noqa: S105 - a file's name
+FILE_LIMIT: Final = 64 * 1024
+"""Most bytes of team.json."""
+AGENTS_SUFFIX: Final = "-agents"
+"""The login NAME-agents is that of the agents of NAME, whom people know."""
+MACHINE_ID: Final = Path("/etc/machine-id")
+URL_FORM: Final = "postgresql://LOGIN:PASSWORD@HOST/DATABASE"
+
+
+class Membership(Struct, frozen=True, kw_only=True):
+    """What was joined. `url` has no password: `key` names where it is.
+
+    `machine` is unique in the team, `name` is what people call it, `person` is the user on it.
+    """
+
+    version: int = 1
+    url: str = ""
+    machine: str = ""
+    name: str = ""
+    person: str = ""
+    fingerprint: str = ""
+    key: ServiceSettings = ServiceSettings()
+
+    @property
+    def member(self) -> Member:
+        return Member(machine=self.machine, person=self.person)
+
+    def sign_of_life(self, version: str) -> Machine:
+        """Return what the team is told of this machine; `version`: of Supervisor."""
+        return Machine(
+            id=self.machine,
+            name=self.name,
+            person=self.person,
+            fingerprint=self.fingerprint,
+            version=version,
+        )
+
+
+def load_membership(state: Path) -> Membership | None:
+    """Return how this user's machine joined, None where it did not. Raises OSError."""
+    found = read_usable_state(state / TEAM_FILE, Membership, FILE_LIMIT)
+    return found if found.url else None
+
+
+def save_membership(state: Path, membership: Membership, password: str = "") -> Membership:
+    """Write the membership, and the password into a file beside it where one is given. Raises OSError."""
+    ensure_folder(state)
+    if password:
+        path = state / PASSWORD_FILE
+        write_whole(path, password.encode() + b"\n", durable=True)
+        membership = replace(membership, key=ServiceSettings(key_file=str(path)))
+    write_whole(state / TEAM_FILE, msgspec.json.encode(membership) + b"\n", durable=True)
+    return membership
+
+
+def remove_membership(state: Path) -> None:
+    """Forget the team, and the password that is beside it. Raises OSError."""
+    (state / TEAM_FILE).unlink(missing_ok=True)
+    (state / PASSWORD_FILE).unlink(missing_ok=True)
+
+
+def new_machine(state: Path, membership: Membership) -> Membership:
+    """Return the membership with an id of its own: for a machine that joins, and for a copy of one."""
+    return replace(membership, machine=secrets.token_hex(8), fingerprint=machine_fingerprint(state))
+
+
+def machine_fingerprint(state: Path) -> str:
+    """Return what differs between copies of one state folder, as 32 hexadecimal digits.
+
+    A renamed machine has another one, too: it then goes on under a new id, which loses nothing.
+    """
+    machine_id = MACHINE_ID.read_text("ascii", "replace").strip() if MACHINE_ID.is_file() else ""
+    facts = (machine_id, os.uname().nodename, os.path.realpath(state), str(state.stat().st_ino))
+    return hashlib.sha256("\n".join(facts).encode(errors="replace")).hexdigest()[:32]
+
+
+def open_team(membership: Membership) -> TeamStore:
+    """Return this machine's view of its team; it connects at its first use.
+
+    Blocks while a keyring is asked, so an event loop calls it in a thread.
+
+    Raises ServiceError, BadInputError.
+    """
+    from sidecar.platform.team.postgres import PostgresDatabase  # noqa: PLC0415 - only where joined
+    from sidecar.platform.team.store import TeamStore  # noqa: PLC0415 - the same
+
+    found = asyncio.run(ApiKeyFinder(membership.key, {}, os.environ).fetch())
+    return TeamStore(PostgresDatabase(membership.url, found.secret if found else ""), membership.member)
+
+
+class TeamUrl(Struct, frozen=True, kw_only=True):
+    """The URL of a database without its password, its login, and the password, "" for none."""
+
+    url: str
+    login: str
+    password: str
+
+
+def parse_team_url(url: str) -> TeamUrl:
+    """Take a URL apart. Raises BadInputError, which does not quote it: a password may be in it."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        parts = urlsplit("")
+    user, _, place = parts.netloc.rpartition("@")
+    login, _, password = user.partition(":")
+    if parts.scheme not in ("postgresql", "postgres") or not login or "password=" in parts.query:
+        raise BadInputError(
+            f"no URL of a team, which looks like {URL_FORM}; in a password, / is written %2F, @ is %40"
+        )
+    bare = urlunsplit(parts._replace(netloc=f"{login}@{place}"))
+    return TeamUrl(url=bare, login=unquote(login), password=unquote(password))
+
+
+def login_person(login: str) -> str:
+    """Return whose login this is."""
+    return login.removesuffix(AGENTS_SUFFIX)
