@@ -223,6 +223,12 @@ class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     max_megabytes: Annotated[int, Meta(ge=1, le=65_536)] = 256
 
 
+class TelemetrySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where traces and metrics go. `endpoint`: the base URL of an OpenTelemetry collector, "" for nowhere."""
+
+    endpoint: str = ""
+
+
 TASK_COMPLEXITY = Annotated[int, Meta(ge=1, le=14)]
 
 
@@ -335,6 +341,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     gate: dict[str, ConfiguredGate] = {}
     notify: NotifySettings = NotifySettings()
     log: LogSettings = LogSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     run: RunSettings = RunSettings()
     loop: LoopSettings = LoopSettings()
     governance: GovernanceSettings = GovernanceSettings()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.paths import LOCKS_FILE, UNFINISHED_FOLDER, user_paths
+from sidecar.platform.telemetry import export_log
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.methods import run_methods
 from sidecar.systems.governance import OFFER as GOVERNANCE
@@ -61,6 +62,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     modules = (*SUPERVISION.tools, *ITERATION.tools, *TDD.tools, *TASKLOOP.tools, *GOVERNANCE.tools)
     toolbox = cache(lambda: build_toolbox(supervision, journals, headless(), modules))
     if watches:
+        control.beside.append(partial(export_log, services.log, services.configuration, services.incidents))
         control.beside.append(partial(report_saved_files, supervision.supervisor.saved, supervision.toasts))
     return {
         **supervision_methods(supervision),

@@ -32,6 +32,7 @@ EDITORS = "Only servers.rubric_language speaks the Language Server Protocol"
 AGENTS = "Only servers.mcp speaks MCP: session, lines and http"
 WEB = "Only servers.http_server serves HTTP; mcp.http and page.http answer"
 HTTP = "Only platform.http speaks HTTP"
+TELEMETRY = "Only platform.telemetry speaks OpenTelemetry"
 MARKDOWN = "Only rubric.markdown reads Markdown"
 WATCHING = "Only platform.watching knows watchdog"
 SQL = "Only platform.event_log and platform.team speak SQL"
@@ -91,6 +92,8 @@ LIES = [
     Lie(HTTP, "another backend speaks HTTP", "judging/backends", "import httpx2"),
     Lie(HTTP, "a system tries again by itself", "systems/supervision", "import stamina"),
     Lie(MARKDOWN, "another rubric module parses", "rubric", "import markdown_it"),
+    Lie(TELEMETRY, "servers export traces", "servers", "import opentelemetry"),
+    Lie(SQL, "a system speaks to PostgreSQL", "systems", "import psycopg"),
     Lie(SQL, "a system asks the database", "systems/supervision", "import sqlite3"),
     Lie(WATCHING, "a server watches folders", "servers", "import watchdog.observers"),
 ]

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import operator
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -46,7 +46,7 @@ from sidecar.kernel.events import (
 from sidecar.kernel.evidence import FileBaseline
 from sidecar.kernel.gate import Gate, GateRun, Outcome
 from sidecar.kernel.goal import Spending
-from sidecar.kernel.log import MAX_DETAIL, StopJudged
+from sidecar.kernel.log import MAX_DETAIL, StopJudged, event_kind
 from sidecar.kernel.masking import mask_case, mask_gate_run, mask_gate_runs_in, mask_ruling, mask_turn
 from sidecar.kernel.runs import RUN_HOST
 from sidecar.kernel.session import Session, active_goal
@@ -150,7 +150,7 @@ class StopLoop:
             inquiry = self._dropped(progress.now)
         except asyncio.CancelledError:
             ruling = Rest(reason=RestReason.INTERRUPTED, detail="the host let go")
-            self._write(self._dropped(progress.now), ruling, begun)
+            self._write(self._dropped(progress.now), ruling, begun, progress.facts)
             raise
         else:
             began = progress.first.session
@@ -164,7 +164,7 @@ class StopLoop:
         if _agent_goes_on(ruling):
             self._steering.set_to_work(stop, human=False)
         at = services.clock.now()
-        soon(self._write, inquiry, ruling, begun)
+        soon(self._write, inquiry, ruling, begun, tuple(progress.facts))
         if ended is not None:  # last, because its thread would slow all else down
             soon(self._keeper.keep, at, progress.first, progress.facts, *ended)
         return ruling
@@ -422,7 +422,7 @@ class StopLoop:
                 raise
             store.save(rebased)
 
-    def _write(self, inquiry: Inquiry, ruling: Ruling, begun: float) -> None:
+    def _write(self, inquiry: Inquiry, ruling: Ruling, begun: float, facts: Sequence[TimedFact] = ()) -> None:
         """Append what was decided about this stop to the log."""
         services, stop = self._services, inquiry.stop
         now, mask = services.clock.now(), services.secrets.masker(stop.environment)
@@ -444,6 +444,8 @@ class StopLoop:
             judge_tokens=inquiry.judge_tokens,
             judge_cents=inquiry.judge_cents,
             seconds=round(now - begun, 3),
+            stages=tuple((event_kind(type(one.fact)), round(one.at - begun, 3)) for one in facts),
+            trace=stop.environment.get("TRACEPARENT", ""),
         )
         note_event(services.log, services.clock, SUPERVISION, judged, stop.key, stop.project)
 

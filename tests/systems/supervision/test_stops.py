@@ -67,6 +67,14 @@ async def test_a_continuation_is_saved_as_pending_before_it_is_said(fakes: Fakes
     assert "you say \u201c" in entry.detail
 
 
+async def test_a_stop_is_logged_with_its_stages_and_the_trace_that_its_host_handed_on(fakes: Fakes) -> None:
+    fakes.transcripts.script(turn(ran("pytest", 0), message="I looked around.", last_message_id="m1"))
+    await fakes.rest(environment={"TRACEPARENT": "00-1-2-01"})
+    (entry,) = fakes.record.read(KEY)
+    assert entry.stages == (("turn", 0.0),)
+    assert entry.trace == "00-1-2-01"
+
+
 async def test_gates_run_one_after_the_other_on_the_tree_that_was_seen(fakes: Fakes) -> None:
     fakes.store.save(with_goal("all tests pass", checks=("make",)))
     fakes.catalog.gates = (PYTEST,)
