@@ -45,7 +45,7 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
   mcp-token      the secret that lets clients in over HTTP; remove it to take back every token
   mcp-port       where MCP was served over HTTP last
   bootstrap.lock held while /supervisor:install makes a runtime
-  team.json      which team this machine joined, and team-password beside it; `supervisor team leave` removes both
+  team.json      which team this machine joined; team-password beside it. `supervisor team leave` removes both
   runtime        the `supervisor` command that hosts start, as an install recorded it
 """
 FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)
