@@ -2,8 +2,8 @@
 --
 -- `-- migration N` is carried out once, in order; `-- migration N postgresql` there alone. `-- statement NAME` is one
 -- statement. %(name)s is a value. {now} is the database's clock in seconds since the epoch, {today} its UTC day, {member}
--- the login that speaks, {identity} a number that grows with each row, {skip_locked} passes over what others hold.
--- Times are seconds since the epoch.
+-- the login that speaks, {identity} a number that grows with each row, {skip_locked} passes over what others hold,
+-- {for_update} waits until nobody else holds the row. Times are seconds since the epoch.
 
 -- migration 1
 CREATE TABLE machines (
@@ -15,7 +15,7 @@ CREATE TABLE events (
     member TEXT NOT NULL DEFAULT {member}, received DOUBLE PRECISION NOT NULL DEFAULT {now},
     at DOUBLE PRECISION NOT NULL, host TEXT NOT NULL, session TEXT NOT NULL, project TEXT NOT NULL,
     system TEXT NOT NULL, kind TEXT NOT NULL, origin TEXT NOT NULL, data {bytes} NOT NULL,
-    UNIQUE (machine, sequence)
+    UNIQUE (machine, sequence), CONSTRAINT at_most_8_mb CHECK (length(data) <= 8000000)
 );
 CREATE INDEX events_of_kind ON events (kind, position);
 CREATE INDEX events_of_session ON events (session, position);
@@ -30,27 +30,30 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_by_time ON sessions (changed);
 CREATE TABLE records (
     key TEXT PRIMARY KEY, value {bytes} NOT NULL, revision BIGINT NOT NULL, person TEXT NOT NULL,
-    changed DOUBLE PRECISION NOT NULL
+    changed DOUBLE PRECISION NOT NULL, member TEXT NOT NULL DEFAULT {member},
+    CONSTRAINT at_most_8_mb CHECK (length(value) <= 8000000)
 );
 CREATE TABLE tasks (
     place {identity}, list TEXT NOT NULL, id TEXT NOT NULL, content TEXT NOT NULL, checks TEXT NOT NULL,
     needs TEXT NOT NULL, state TEXT NOT NULL, token TEXT NOT NULL DEFAULT '', until DOUBLE PRECISION NOT NULL DEFAULT 0,
     machine TEXT NOT NULL DEFAULT '', person TEXT NOT NULL DEFAULT '', attempts BIGINT NOT NULL DEFAULT 0,
-    branch TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '', UNIQUE (list, id)
+    branch TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '', member TEXT NOT NULL DEFAULT '', UNIQUE (list, id)
 );
 CREATE TABLE needs (list TEXT NOT NULL, id TEXT NOT NULL, needed TEXT NOT NULL, PRIMARY KEY (list, id, needed));
 CREATE TABLE paused (list TEXT PRIMARY KEY, person TEXT NOT NULL, changed DOUBLE PRECISION NOT NULL);
 CREATE TABLE accounts (
     name TEXT PRIMARY KEY, most DOUBLE PRECISION, daily BOOLEAN NOT NULL, day TEXT NOT NULL DEFAULT '',
-    used DOUBLE PRECISION NOT NULL DEFAULT 0, reserved DOUBLE PRECISION NOT NULL DEFAULT 0
+    used DOUBLE PRECISION NOT NULL DEFAULT 0
 );
 CREATE TABLE charges (
-    key TEXT PRIMARY KEY, account TEXT NOT NULL, reserved DOUBLE PRECISION NOT NULL, spent DOUBLE PRECISION,
-    until DOUBLE PRECISION NOT NULL, machine TEXT NOT NULL
+    account TEXT NOT NULL, key TEXT NOT NULL, reserved DOUBLE PRECISION NOT NULL CHECK (reserved >= 0),
+    spent DOUBLE PRECISION CHECK (spent >= 0), until DOUBLE PRECISION NOT NULL, machine TEXT NOT NULL,
+    member TEXT NOT NULL DEFAULT {member}, PRIMARY KEY (account, key)
 );
 CREATE INDEX charges_held ON charges (account, until) WHERE reserved > 0;
 CREATE TABLE slots (
-    key TEXT NOT NULL, token TEXT PRIMARY KEY, until DOUBLE PRECISION NOT NULL, machine TEXT NOT NULL
+    key TEXT NOT NULL, token TEXT NOT NULL, until DOUBLE PRECISION NOT NULL, machine TEXT NOT NULL,
+    member TEXT NOT NULL DEFAULT {member}, PRIMARY KEY (key, token)
 );
 CREATE INDEX slots_of_key ON slots (key, until);
 CREATE TABLE limits (
@@ -63,33 +66,52 @@ CREATE TABLE orders (
 CREATE INDEX orders_open ON orders (machine) WHERE taken = 0;
 
 -- migration 2 postgresql
--- Two roles, made by `team init` before this runs. A machine logs in as a member of one of them.
+-- Two roles, made by `team init` before this runs. A machine logs in as a member of supervisor_agent: it changes what its own
+-- login wrote, and of what all share it can only make limits stricter.
 GRANT USAGE ON SCHEMA supervisor TO supervisor_agent, supervisor_person;
 GRANT ALL ON ALL TABLES IN SCHEMA supervisor TO supervisor_person;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA supervisor TO supervisor_agent, supervisor_person;
 GRANT SELECT ON ALL TABLES IN SCHEMA supervisor TO supervisor_agent;
 GRANT INSERT ON events, sessions, machines, charges, slots, limits, records TO supervisor_agent;
-GRANT UPDATE ON sessions, machines, charges, slots, limits, records TO supervisor_agent;
+GRANT UPDATE ON sessions, machines, slots, limits, records TO supervisor_agent;
 GRANT DELETE ON events, sessions, machines, slots, records TO supervisor_agent;
-GRANT UPDATE (state, token, until, machine, person, attempts, branch, note) ON tasks TO supervisor_agent;
-GRANT UPDATE (day, used, reserved) ON accounts TO supervisor_agent;
+GRANT UPDATE (state, token, until, machine, person, attempts, branch, note, member) ON tasks TO supervisor_agent;
+GRANT UPDATE (reserved, spent, until) ON charges TO supervisor_agent;
+GRANT UPDATE (day, used) ON accounts TO supervisor_agent;
 GRANT UPDATE (taken) ON orders TO supervisor_agent;
-ALTER TABLE events ENABLE ROW LEVEL SECURITY;
-ALTER TABLE sessions ENABLE ROW LEVEL SECURITY;
-ALTER TABLE machines ENABLE ROW LEVEL SECURITY;
-ALTER TABLE records ENABLE ROW LEVEL SECURITY;
-CREATE POLICY reads ON events FOR SELECT USING (true);
-CREATE POLICY own ON events TO supervisor_agent USING (member = session_user) WITH CHECK (member = session_user);
-CREATE POLICY people ON events TO supervisor_person USING (true) WITH CHECK (true);
-CREATE POLICY reads ON sessions FOR SELECT USING (true);
-CREATE POLICY own ON sessions TO supervisor_agent USING (member = session_user) WITH CHECK (member = session_user);
-CREATE POLICY people ON sessions TO supervisor_person USING (true) WITH CHECK (true);
-CREATE POLICY reads ON machines FOR SELECT USING (true);
-CREATE POLICY own ON machines TO supervisor_agent USING (member = session_user) WITH CHECK (member = session_user);
-CREATE POLICY people ON machines TO supervisor_person USING (true) WITH CHECK (true);
-CREATE POLICY reads ON records FOR SELECT USING (true);
-CREATE POLICY machines_write ON records TO supervisor_agent USING (key LIKE 'machine/%%') WITH CHECK (key LIKE 'machine/%%');
-CREATE POLICY people ON records TO supervisor_person USING (true) WITH CHECK (true);
+CREATE FUNCTION own_machine(id TEXT) RETURNS BOOLEAN LANGUAGE SQL STABLE
+    RETURN EXISTS (SELECT 1 FROM machines WHERE machines.id = own_machine.id AND member = session_user);
+DO $$ DECLARE name TEXT; BEGIN
+    FOREACH name IN ARRAY ARRAY['events', 'sessions', 'machines', 'records', 'charges', 'slots', 'orders'] LOOP
+        EXECUTE format('ALTER TABLE %%I ENABLE ROW LEVEL SECURITY', name);
+        EXECUTE format('CREATE POLICY reads ON %%I FOR SELECT USING (true)', name);
+        EXECUTE format('CREATE POLICY people ON %%I TO supervisor_person USING (true) WITH CHECK (true)', name);
+    END LOOP;
+END $$;
+CREATE POLICY own ON events TO supervisor_agent USING (member = session_user)
+    WITH CHECK (member = session_user AND own_machine(machine));
+CREATE POLICY own ON sessions TO supervisor_agent USING (member = session_user)
+    WITH CHECK (member = session_user AND own_machine(machine));
+CREATE POLICY own ON machines TO supervisor_agent USING (member = session_user);
+CREATE POLICY own ON records TO supervisor_agent USING (member = session_user AND key LIKE 'machine/%%');
+CREATE POLICY own ON charges TO supervisor_agent USING (member = session_user AND spent IS NULL)
+    WITH CHECK (member = session_user);
+CREATE POLICY own ON slots TO supervisor_agent USING (member = session_user OR until < {now})
+    WITH CHECK (member = session_user);
+CREATE POLICY own ON orders FOR UPDATE TO supervisor_agent USING (own_machine(machine));
+CREATE FUNCTION people_only() RETURNS TRIGGER LANGUAGE plpgsql SET search_path = pg_catalog AS $$ BEGIN
+    IF NOT pg_has_role(session_user, 'supervisor_person', 'MEMBER') THEN
+        RAISE insufficient_privilege USING MESSAGE = format('only people may change %%s so', TG_TABLE_NAME);
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER hold_a_task_first BEFORE UPDATE ON tasks FOR EACH ROW WHEN (NEW.member <> session_user OR NOT (
+    OLD.state = 'claimed' AND OLD.member = session_user
+    OR NEW.state = 'claimed' AND (OLD.state = 'open' OR OLD.state = 'claimed' AND OLD.until < {now})
+)) EXECUTE FUNCTION people_only();
+CREATE TRIGGER never_earlier BEFORE UPDATE ON limits FOR EACH ROW WHEN (NEW.until < OLD.until) EXECUTE FUNCTION people_only();
+CREATE TRIGGER never_less BEFORE UPDATE ON accounts FOR EACH ROW WHEN (NEW.day NOT IN (OLD.day, {today})
+    OR NEW.used < OLD.used AND NOT (OLD.daily AND OLD.day <> {today})) EXECUTE FUNCTION people_only();
 
 -- statement now
 SELECT {now} AS now
@@ -101,6 +123,9 @@ SELECT {lock_events}
 INSERT INTO events (machine, sequence, person, at, host, session, project, system, kind, origin, data)
 VALUES (%(machine)s, %(sequence)s, %(person)s, %(at)s, %(host)s, %(session)s, %(project)s, %(system)s, %(kind)s, %(origin)s, %(data)s)
 ON CONFLICT (machine, sequence) DO NOTHING
+
+-- statement known_events
+SELECT sequence FROM events WHERE machine = %(machine)s AND sequence BETWEEN %(first)s AND %(last)s
 
 -- statement tell_session
 INSERT INTO sessions (machine, host, session, person, project, began, changed, decided, detail, stops, sent_back, cents)
@@ -122,7 +147,7 @@ SELECT position, machine, person, sequence, at, host, session, project, system, 
 WHERE {where} ORDER BY position DESC LIMIT %(limit)s
 
 -- statement forget_events
-DELETE FROM events WHERE {where} AND machine = %(machine)s
+DELETE FROM events WHERE {where} AND machine = %(machine)s RETURNING sequence
 
 -- statement forget_session
 DELETE FROM sessions WHERE machine = %(machine)s AND host = %(host)s AND session = %(session)s
@@ -160,13 +185,15 @@ WITH next AS MATERIALIZED (
     WHERE list = %(list)s AND (state = 'open' OR (state = 'claimed' AND until < {now}))
         AND NOT EXISTS (SELECT 1 FROM paused WHERE paused.list = one.list)
         AND NOT EXISTS (
-            SELECT 1 FROM needs JOIN tasks AS other ON other.list = needs.list AND other.id = needs.needed
-            WHERE needs.list = one.list AND needs.id = one.id AND other.state <> 'merged'
+            SELECT 1 FROM needs WHERE needs.list = one.list AND needs.id = one.id AND NOT EXISTS (
+                SELECT 1 FROM tasks AS other
+                WHERE other.list = needs.list AND other.id = needs.needed AND other.state = 'merged'
+            )
         )
     ORDER BY place LIMIT 1 {skip_locked}
 )
 UPDATE tasks SET state = 'claimed', token = %(token)s, until = {now} + %(lease)s, machine = %(machine)s,
-    person = %(person)s, attempts = attempts + 1
+    person = %(person)s, attempts = attempts + 1, member = {member}
 FROM next WHERE tasks.place = next.place
 RETURNING list, id, content, checks, needs, state, until, machine, person, attempts, branch, note
 
@@ -195,53 +222,46 @@ SELECT list, state, COUNT(*) AS tasks FROM tasks GROUP BY list, state ORDER BY l
 
 -- statement set_account
 INSERT INTO accounts (name, most, daily) VALUES (%(name)s, %(most)s, %(daily)s)
-ON CONFLICT (name) DO UPDATE SET most = excluded.most, daily = excluded.daily
+ON CONFLICT (name) DO UPDATE SET most = excluded.most, daily = excluded.daily,
+    used = CASE WHEN accounts.daily = excluded.daily THEN accounts.used ELSE 0 END
 
 -- statement list_accounts
-SELECT name, most, daily,
-    CASE WHEN daily AND day <> {today} THEN 0 ELSE used END AS used, reserved FROM accounts ORDER BY name
+SELECT name, most, daily, CASE WHEN daily AND day <> {today} THEN 0 ELSE used END AS used,
+    (SELECT COALESCE(SUM(reserved), 0) FROM charges WHERE account = name AND reserved > 0 AND until >= {now}) AS reserved
+FROM accounts ORDER BY name
 
--- statement give_back_expired
-UPDATE accounts SET reserved = (SELECT COALESCE(SUM(charges.reserved), 0) FROM charges
-    WHERE charges.account = accounts.name AND charges.reserved > 0 AND charges.until >= {now})
-WHERE name = %(account)s AND EXISTS (SELECT 1 FROM charges
-    WHERE charges.account = accounts.name AND charges.reserved > 0 AND charges.until < {now})
+-- statement lock_account
+SELECT name FROM accounts WHERE name = %(account)s {for_update}
 
--- statement end_expired
-UPDATE charges SET reserved = 0 WHERE account = %(account)s AND reserved > 0 AND until < {now}
-
--- statement find_charge
-SELECT reserved, spent FROM charges WHERE key = %(key)s
-
--- statement know_account
-SELECT name FROM accounts WHERE name = %(account)s
+-- statement spent_charge
+SELECT key FROM charges WHERE account = %(account)s AND key = %(key)s AND spent IS NOT NULL
 
 -- statement reserve
-UPDATE accounts SET reserved = reserved + %(more)s, day = {today},
-    used = CASE WHEN daily AND day <> {today} THEN 0 ELSE used END
-WHERE name = %(account)s AND (most IS NULL OR %(more)s <= 0
-    OR reserved + %(more)s + CASE WHEN daily AND day <> {today} THEN 0 ELSE used END <= most)
-RETURNING name
-
--- statement hold_charge
-INSERT INTO charges (key, account, reserved, until, machine)
-VALUES (%(key)s, %(account)s, %(amount)s, {now} + %(lease)s, %(machine)s)
-ON CONFLICT (key) DO UPDATE SET reserved = excluded.reserved, until = excluded.until
+INSERT INTO charges (account, key, reserved, until, machine)
+SELECT %(account)s, %(key)s, %(amount)s, {now} + %(lease)s, %(machine)s
+WHERE %(amount)s <= COALESCE((SELECT reserved FROM charges WHERE account = %(account)s AND key = %(key)s AND until >= {now}), 0)
+    OR NOT EXISTS (SELECT 1 FROM accounts WHERE name = %(account)s AND %(amount)s > most + 0.000001
+        - CASE WHEN daily AND day <> {today} THEN 0 ELSE used END
+        - (SELECT COALESCE(SUM(reserved), 0) FROM charges
+            WHERE account = %(account)s AND key <> %(key)s AND reserved > 0 AND until >= {now}))
+ON CONFLICT (account, key) DO UPDATE SET reserved = excluded.reserved, until = excluded.until
+RETURNING key
 
 -- statement spend_charge
-INSERT INTO charges (key, account, reserved, spent, until, machine) VALUES (%(key)s, %(account)s, 0, %(amount)s, 0, %(machine)s)
-ON CONFLICT (key) DO UPDATE SET reserved = 0, spent = excluded.spent
+INSERT INTO charges (account, key, reserved, spent, until, machine)
+VALUES (%(account)s, %(key)s, 0, %(amount)s, {now}, %(machine)s)
+ON CONFLICT (account, key) DO UPDATE SET reserved = 0, spent = excluded.spent, until = excluded.until WHERE charges.spent IS NULL
+RETURNING key
 
 -- statement spend
-UPDATE accounts SET reserved = CASE WHEN reserved > %(held)s THEN reserved - %(held)s ELSE 0 END, day = {today},
-    used = %(amount)s + CASE WHEN daily AND day <> {today} THEN 0 ELSE used END
+UPDATE accounts SET used = %(amount)s + CASE WHEN daily AND day <> {today} THEN 0 ELSE used END, day = {today}
 WHERE name = %(account)s
 
 -- statement lock_slots
 SELECT {lock_slots}
 
 -- statement renew_slot
-UPDATE slots SET until = {now} + %(lease)s WHERE token = %(token)s AND until >= {now} RETURNING token
+UPDATE slots SET until = {now} + %(lease)s WHERE key = %(key)s AND token = %(token)s AND until >= {now} RETURNING token
 
 -- statement end_slots
 DELETE FROM slots WHERE key = %(key)s AND until < {now}
@@ -250,7 +270,7 @@ DELETE FROM slots WHERE key = %(key)s AND until < {now}
 INSERT INTO slots (key, token, until, machine)
 SELECT %(key)s, %(token)s, {now} + %(lease)s, %(machine)s
 WHERE (SELECT COUNT(*) FROM slots WHERE key = %(key)s AND until >= {now}) < %(most)s
-ON CONFLICT (token) DO NOTHING RETURNING token
+ON CONFLICT (key, token) DO NOTHING RETURNING token
 
 -- statement free_slot
 DELETE FROM slots WHERE key = %(key)s AND token = %(token)s

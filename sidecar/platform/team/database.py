@@ -105,6 +105,7 @@ SQLITE: Final = Dialect(
         "identity": "INTEGER PRIMARY KEY AUTOINCREMENT",
         "bytes": "BLOB",
         "skip_locked": "",
+        "for_update": "",
         "lock_events": "1",
         "lock_slots": "1",
     },
@@ -134,16 +135,18 @@ class SqliteDatabase:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield _SqliteConnection(self._connection)
+                self._connection.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
                 raise
-            self._connection.execute("COMMIT")
 
     def version(self) -> int:
         return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
 
     def close(self) -> None:
-        self._connection.close()
+        with self._lock:
+            self._connection.close()
 
 
 class _SqliteConnection:

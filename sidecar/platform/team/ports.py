@@ -61,7 +61,7 @@ class TeamLog(Protocol):
     def append(self, events: Iterable[LoggedEvent]) -> int:
         """Append events of this machine in one transaction; return how many were new.
 
-        Their positions in the log of the machine are their sequence numbers.
+        Their positions in the log of the machine are their sequence numbers. The machine must have joined.
         """
 
     def read(
@@ -94,7 +94,10 @@ class RecordConflictError(OSError):
 
 
 class Records(Protocol):
-    """Documents of the team by key. Keys under `organisation/` and `list/` are written by people alone."""
+    """Documents of the team by key.
+
+    An agent's login saves keys under `machine/`, and only over its own. A value has 8 MB at most.
+    """
 
     def load(self, key: str) -> Record | None:
         """The document of this key."""
@@ -162,7 +165,7 @@ class Queue(Protocol):
     def claim(self, list_name: str, lease: float = LEASE_S) -> Claim | None:
         """Take the next task that is open, or whose claim ran out, and whose needs are merged; None for none.
 
-        Of a list that is paused nothing is given.
+        Of a list that is paused nothing is given. A need that its list does not have is not merged.
         """
 
     def extend(self, claim: Claim, lease: float = LEASE_S) -> bool:
@@ -189,10 +192,14 @@ class Account(Struct, frozen=True, kw_only=True):
 
 
 class Money(Protocol):
-    """Reserve before something is spent, settle after. Each has a key, so that it counts once."""
+    """Reserve before something is spent, settle after. Each has a key in its account: it counts once."""
 
     def set_limit(self, account: Account) -> None:
-        """Order of a person: make an account, or change its limit."""
+        """Order of a person: make an account, or change its limit.
+
+        What is reserved already counts. What was spent before it was made, or before it became daily or
+        total, does not.
+        """
 
     def accounts(self) -> tuple[Account, ...]:
         """All accounts, in the order of their names."""

@@ -31,12 +31,13 @@ ROLES: Final = ("supervisor_agent", "supervisor_person")
 POSTGRESQL: Final = Dialect(
     name="postgresql",
     parts={
-        "now": "EXTRACT(EPOCH FROM clock_timestamp())::float8",
-        "today": "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
+        "now": "EXTRACT(EPOCH FROM statement_timestamp())::float8",
+        "today": "to_char(statement_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD')",
         "member": "session_user",
         "identity": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
         "bytes": "BYTEA",
         "skip_locked": "FOR UPDATE OF one SKIP LOCKED",
+        "for_update": "FOR UPDATE",
         "lock_events": "pg_advisory_xact_lock(hashtext('supervisor events'))",
         "lock_slots": "pg_advisory_xact_lock(hashtext('supervisor slots ' || %(key)s))",
     },

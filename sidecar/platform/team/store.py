@@ -92,18 +92,20 @@ class TeamStore:
     # --- the log ---
 
     def append(self, events: Iterable[LoggedEvent]) -> int:
-        rows = [self._event_row(event) for event in events]
-        told: dict[tuple[str, str], dict[str, Any]] = {}
+        rows = {event.position: (self._event_row(event), event) for event in events}
+        if not rows:
+            return 0
         with self.transaction():
             self._rows("lock_events")
-            new = 0
-            for row, event in rows:
-                if self._connection.many(self._sql("append_event"), [row]):
-                    new += 1
-                    _tell_session(told, row, event)
-            if told:
-                self._connection.many(self._sql("tell_session"), list(told.values()))
-        return new
+            places = {"machine": self._member.machine, "first": min(rows), "last": max(rows)}
+            known = {row["sequence"] for row in self._rows("known_events", **places)}
+            new = [pair for sequence, pair in rows.items() if sequence not in known]
+            self._many("append_event", [row for row, _ in new])
+            told: dict[tuple[str, str], dict[str, Any]] = {}
+            for row, event in new:
+                _tell_session(told, row, event)
+            self._many("tell_session", list(told.values()))
+        return len(new)
 
     def read(
         self, wanted: EventFilter, *, after: int = 0, limit: int = 1000, machine: str = ""
@@ -119,8 +121,8 @@ class TeamStore:
             if wanted.session is not None:
                 host, session = wanted.session.host, wanted.session.id
                 self._rows("forget_session", machine=self._member.machine, host=host, session=session)
-            row = {**values, "machine": self._member.machine}
-            return self._connection.many(fill(self._sql("forget_events"), {"where": where}), [row])
+            values["machine"] = self._member.machine
+            return len(self._rows("forget_events", where, **values))
 
     def sessions(self, limit: int) -> tuple[TeamSession, ...]:
         """The sessions of all machines, the one that changed last first."""
@@ -130,12 +132,10 @@ class TeamStore:
         self, statement: str, wanted: EventFilter, machine: str, **values: object
     ) -> tuple[TeamEvent, ...]:
         where, more = _condition(wanted, machine)
-        with self.transaction():
-            rows = self._connection.rows(fill(self._sql(statement), {"where": where}), {**values, **more})
-        return tuple(_event(row) for row in rows)
+        return tuple(_event(row) for row in self._rows(statement, where, **values, **more))
 
-    def _event_row(self, event: LoggedEvent) -> tuple[dict[str, Any], LoggedEvent]:
-        row: dict[str, Any] = {
+    def _event_row(self, event: LoggedEvent) -> dict[str, Any]:
+        return {
             **asdict(self._member),
             "sequence": event.position,
             "at": event.at,
@@ -145,9 +145,8 @@ class TeamStore:
             "system": event.system,
             "kind": event.kind,
             "origin": event.origin,
+            "data": pack_event_data(event.data),
         }
-        clean = {name: _clean(value) if isinstance(value, str) else value for name, value in row.items()}
-        return {**clean, "data": pack_event_data(event.data)}, event
 
     # --- records ---
 
@@ -174,9 +173,9 @@ class TeamStore:
         row = {**asdict(task), **{name: json.dumps(getattr(task, name)) for name in LISTS}}
         with self.transaction():
             added = bool(self._rows("add_task", **row))
-            if added and task.needs:
+            if added:
                 needs = [{"list": task.list, "id": task.id, "needed": needed} for needed in task.needs]
-                self._connection.many(self._sql("add_need"), needs)
+                self._many("add_need", needs)
         return added
 
     def tasks(self, list_name: str) -> tuple[TeamTask, ...]:
@@ -196,10 +195,10 @@ class TeamStore:
         return bool(self._rows("extend_task", **_held(claim), lease=lease))
 
     def settle_task(self, claim: Claim, state: TeamTaskState, *, note: str = "", branch: str = "") -> bool:
-        return bool(self._rows("settle_task", **_held(claim), state=state, note=_clean(note), branch=branch))
+        return bool(self._rows("settle_task", **_held(claim), state=state, note=note, branch=branch))
 
     def put(self, list_name: str, ident: str, state: TeamTaskState, note: str = "") -> bool:
-        return bool(self._rows("put_task", list=list_name, id=ident, state=state, note=_clean(note)))
+        return bool(self._rows("put_task", list=list_name, id=ident, state=state, note=note))
 
     def pause(self, list_name: str, *, paused: bool = True) -> None:
         statement = "pause_list" if paused else "resume_list"
@@ -217,30 +216,18 @@ class TeamStore:
         return self._found(Account, "list_accounts")
 
     def reserve(self, account: str, amount: float, key: str, lease: float = LEASE_S) -> bool:
+        charge = self._charge(account, amount, key)
         with self.transaction():
-            self._return_expired(account)
-            before = self._rows("find_charge", key=key)
-            if before and before[0]["spent"] is not None:
-                return True  # a repeated request whose answer was lost, and what it reserved is spent already
-            more = amount - (before[0]["reserved"] if before else 0.0)
-            fits = self._rows("reserve", account=account, more=more)
-            if not fits and self._rows("know_account", account=account):
-                return False
-            self._rows("hold_charge", **self._charge(account, amount, key), lease=lease)
-        return True
+            self._rows("lock_account", account=account)
+            # A repeated request whose answer was lost, and what it reserved is spent already, is granted.
+            return bool(self._rows("spent_charge", **charge) or self._rows("reserve", **charge, lease=lease))
 
     def settle(self, account: str, amount: float, key: str) -> None:
+        charge = self._charge(account, amount, key)
         with self.transaction():
-            before = self._rows("find_charge", key=key)
-            if before and before[0]["spent"] is not None:
-                return
-            held = before[0]["reserved"] if before else 0.0
-            self._rows("spend_charge", **self._charge(account, amount, key))
-            self._rows("spend", account=account, amount=amount, held=held)
-
-    def _return_expired(self, account: str) -> None:
-        self._rows("give_back_expired", account=account)
-        self._rows("end_expired", account=account)
+            self._rows("lock_account", account=account)
+            if self._rows("spend_charge", **charge):
+                self._rows("spend", **charge)
 
     def _charge(self, account: str, amount: float, key: str) -> dict[str, object]:
         return {"account": account, "amount": amount, "key": key, "machine": self._member.machine}
@@ -294,12 +281,16 @@ class TeamStore:
         connection: Connection = self._here.connection
         return connection
 
-    def _sql(self, name: str) -> str:
-        return fill(self._named[name], self._database.dialect.parts)
+    def _sql(self, name: str, where: str = "") -> str:
+        return fill(self._named[name], self._database.dialect.parts | {"where": where})
 
-    def _rows(self, statement: str, /, **values: object) -> list[Row]:
+    def _rows(self, statement: str, where: str = "", /, **values: object) -> list[Row]:
         with self.transaction():
-            return self._connection.rows(self._sql(statement), values)
+            return self._connection.rows(self._sql(statement, where), _clean_row(values))
+
+    def _many(self, statement: str, rows: list[dict[str, Any]]) -> None:
+        if rows:
+            self._connection.many(self._sql(statement), [_clean_row(row) for row in rows])
 
     def _found(self, kind: type[T], statement: str, /, **values: object) -> tuple[T, ...]:
         return tuple(msgspec.convert(row, kind, strict=False) for row in self._rows(statement, **values))
@@ -311,6 +302,10 @@ class TeamStore:
 def _clean(text: str) -> str:
     """Return a text that a database takes: no lone surrogates, no NUL."""
     return text.encode(errors="replace").decode().replace("\0", "")
+
+
+def _clean_row(values: Row) -> Row:
+    return {name: _clean(value) if isinstance(value, str) else value for name, value in values.items()}
 
 
 def _held(claim: Claim) -> dict[str, object]:
@@ -345,7 +340,7 @@ def _tell_session(told: dict[tuple[str, str], dict[str, Any]], row: Row, event: 
     of |= {"at": event.at, "project": row["project"] or of["project"]}
     if found := find_decision(event.data):
         what, stop = found
-        of |= {"decided": stop.decided, "detail": _clean(clean_line(stop.detail, DETAIL_LENGTH))}
+        of |= {"decided": stop.decided, "detail": clean_line(stop.detail, DETAIL_LENGTH)}
         of["stops"] += not what
         of["sent_back"] += stop.decided == CONTINUE_DECISION
     if isinstance(event.data, JudgingPaid | WorkerRan):
