@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from sidecar.evidence.claims.turn_effects import CallPlace, edit_places
 from sidecar.evidence.commands.kinds import command, kinds_of
+from sidecar.evidence.reports.text import read_test_summary
 from sidecar.kernel.evidence import ClaimStatus
 from sidecar.kernel.gate import Kind
 from sidecar.kernel.turn import CallOutcome, CommandRun, FailureHandling, ToolAction, ToolCall, Turn
@@ -28,19 +29,10 @@ from sidecar.platform.tools import Tool, find_tool, known_tools
 
 
 KINDS_WITH_SUMMARIES: Final = (Kind.TESTS, Kind.TYPES, Kind.LINT, Kind.BUILD)
-TESTS_RAN_SUMMARY: Final = (
-    r"\b[1-9]\d* (?:passed|passing|tests? passed|examples?,|tests?, 0 f|runs?,)|\bRan [1-9]\d* tests?"
-    r"|^ok\s+\S+"
-    r"|Tests run: [1-9]|^(?:# |\u2139 )pass [1-9]|^ok [1-9]|OK \([1-9]\d* tests?|Passed: +[1-9]"
-    r"|tests passed, 0 tests failed"
-)
-NO_TESTS_RAN_SUMMARY: Final = (
-    r"no tests ran|collected 0 items|\b0 passed|No tests? (?:found|files? found|executed|specified|to run)"
-    r"|\[no test files\]|\[no tests to run\]|Ran 0 tests|NO TESTS RAN|running 0 tests|\b0 examples,"
-    r"|^1\.\.0\b|\b0 passing"
-    r"|no test specified|No tests were found|Tests run: 0\b|^(?:# |\u2139 )tests 0$|\ball deselected"
-    r"|\b[1-9]\d* deselected in|Nothing to be done for|deselected / 0 selected"
-)
+GO_PASSED: Final = re.compile(r"^ok\s+\S+(?!.*\[no tests to run\])", re.MULTILINE)
+"""A package whose tests passed, of which Go tells no number."""
+NOTHING_TO_TEST: Final = re.compile(r"Nothing to be done for|no test specified")
+"""What make and npm say where they start no runner."""
 
 
 def summary_says_failed(kind: Kind, output: str) -> bool:
@@ -55,17 +47,15 @@ def _failed_summary(kind: Kind) -> str:
 
 def summary_says_tests_passed(output: str) -> bool:
     """Whether a summary reports that tests ran and passed, and none reports a failure."""
-    return re.search(TESTS_RAN_SUMMARY, output, re.MULTILINE) is not None and not summary_says_failed(
-        Kind.TESTS, output
-    )
+    ran, failed = read_test_summary(output)
+    passed = ran or GO_PASSED.search(output) is not None
+    return bool(passed) and not failed and not summary_says_failed(Kind.TESTS, output)
 
 
 def summary_says_no_tests_ran(output: str) -> bool:
     """Whether the output reports that no tests ran, in any package."""
-    return (
-        re.search(NO_TESTS_RAN_SUMMARY, output, re.MULTILINE | re.IGNORECASE) is not None
-        and re.search(TESTS_RAN_SUMMARY, output, re.MULTILINE) is None
-    )
+    ran, _ = read_test_summary(output)
+    return ran == 0 or (ran is None and NOTHING_TO_TEST.search(output) is not None)
 
 
 # --- Assessing each run, and all runs together --------------------------------------------------------------

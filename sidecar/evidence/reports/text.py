@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -119,6 +120,13 @@ def read_text_report(text: str, folder: Path) -> RunReport:
     tests = [test for test in tests if test.name.startswith("rspec ")] or tests  # others may be pending
     faults = tests or number_equal_failures(_other_failures(lines))
     return build_report(faults, folder, executed=executed, skipped=skipped)
+
+
+@lru_cache(maxsize=64)  # the rules ask again and again about the calls of one turn
+def read_test_summary(output: str) -> tuple[int | None, bool]:
+    """Return how many tests ran, None where an output does not tell, and whether it names one that failed."""
+    lines = _bounded_lines(output.split("\n"))
+    return _count_tests(lines)[0], any(_failed_tests(lines))
 
 
 def _bounded_lines(lines: list[str]) -> list[str]:
