@@ -69,7 +69,7 @@ class GroundTruth(StrEnum):
     LEGITIMATE = "legitimate"
 
 
-class LabelledStop(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LabelledStop(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One stop, what Supervisor would see of it, and the truth.
 
     `family` is the kind of ending ("permission-seeking", "question-answered"). `origin`: written by hand,

@@ -216,26 +216,17 @@ class FinishedCommand(Struct, frozen=True, kw_only=True):
     idle: str = ""
 
 
-class ExplainedOutcome(Struct, frozen=True):
-    """The outcome, and the reason where the exit code alone does not explain it."""
-
-    outcome: Outcome
-    reason: str = ""
-    idle: bool = False
-
-
 def complete_gate_run(
     blank: GateRun, done: ProcessResult, order: ReportingLine, written: GateOutput
 ) -> GateRun:
     """Complete a finished run. May take a while if a report has many megabytes."""
     read = _read_finished_command(blank, done, order, written)
-    ruling = _decide_outcome(blank, read)
-    failed = ruling.outcome is Outcome.FAILED
-    unnamed = (re.sub(r"\d+(?:\.\d+)?", "...", ruling.reason),) if ruling.reason else ()
-    failures = tuple(filter(None, (ruling.reason, *read.report.failures)))[:SHOWN_FAILURES]
+    run = _decide_outcome(blank, read)
+    failed = run.outcome is Outcome.FAILED
+    unnamed = (re.sub(r"\d+(?:\.\d+)?", "...", run.reason),) if run.reason else ()
+    failures = tuple(filter(None, (run.reason, *read.report.failures)))[:SHOWN_FAILURES]
     return replace(
-        blank,
-        outcome=ruling.outcome,
+        run,
         exit_code=done.exit_code,
         seconds=done.seconds,
         output=read.report.text or "",
@@ -246,8 +237,6 @@ def complete_gate_run(
         percent=read.percent,
         ran=read.report.ran,
         warnings=read.report.warnings,
-        reason=ruling.reason,
-        idle=ruling.idle,
     )
 
 
@@ -292,34 +281,34 @@ def _merge_reports(exact: RunReport | None, told: RunReport) -> RunReport:
 # --- Deciding the outcome -----------------------------------------------------------------------------------
 
 
-def _decide_outcome(blank: GateRun, read: FinishedCommand) -> ExplainedOutcome:
+def _decide_outcome(blank: GateRun, read: FinishedCommand) -> GateRun:
+    """Return the outcome, and the reason where the exit code alone does not explain it."""
     code = read.done.exit_code
     if code is None:
-        return ExplainedOutcome(Outcome.COULD_NOT_RUN, read.done.reason)
+        return replace(blank, reason=read.done.reason)
     if why := read.idle or _why_not_run(code, read) or _why_inconclusive(code, read):
-        return ExplainedOutcome(Outcome.COULD_NOT_RUN, why[:FAILURE_LENGTH], idle=bool(read.idle))
+        return replace(blank, reason=why[:FAILURE_LENGTH], idle=bool(read.idle))
     should = blank.gate.counts or read.exact or read.order.runs_pytest  # exact counts apply to any gate
     if read.report.executed == 0 and should:
         if code == 0 or (read.order.runs_pytest and code == runners.NOTHING_COLLECTED):
             scanner = read.order.request is not None and read.order.request.always
             outcome = Outcome.COULD_NOT_RUN if scanner else Outcome.FAILED
-            return ExplainedOutcome(outcome, NOTHING_EXECUTED, idle=True)
+            return replace(blank, outcome=outcome, reason=NOTHING_EXECUTED, idle=True)
     elif code == 0 and blank.gate.least is not None:
-        return _coverage_outcome(read.percent, blank.gate.least)
+        return _with_coverage(blank, read.percent, blank.gate.least)
     if code == 0:
-        return ExplainedOutcome(Outcome.PASSED)
+        return replace(blank, outcome=Outcome.PASSED)
     number = _exit_signal(code)
-    return ExplainedOutcome(Outcome.FAILED, f"it crashed with {number.name}" if number else "")
+    return replace(blank, outcome=Outcome.FAILED, reason=f"it crashed with {number.name}" if number else "")
 
 
-def _coverage_outcome(percent: float | None, least: float) -> ExplainedOutcome:
+def _with_coverage(blank: GateRun, percent: float | None, least: float) -> GateRun:
     if percent is None:
-        return ExplainedOutcome(
-            Outcome.COULD_NOT_RUN, "no coverage was told: let the command print or write a report"
-        )
+        return replace(blank, reason="no coverage was told: let the command print or write a report")
     if percent < least:
-        return ExplainedOutcome(Outcome.FAILED, f"the coverage is {percent:.2f} %, less than {least:g} %")
-    return ExplainedOutcome(Outcome.PASSED)
+        reason = f"the coverage is {percent:.2f} %, less than {least:g} %"
+        return replace(blank, outcome=Outcome.FAILED, reason=reason)
+    return replace(blank, outcome=Outcome.PASSED)
 
 
 def _why_not_run(code: int, read: FinishedCommand) -> str:

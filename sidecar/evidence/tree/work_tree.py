@@ -45,6 +45,7 @@ from sidecar.platform.git import (
     split_at_nul,
 )
 from sidecar.platform.ports import remember_newest
+from sidecar.platform.processes import ProcessResult
 
 SAFE_SETTINGS: Final = git_config_arguments(
     "core.checkStat=default",
@@ -425,7 +426,11 @@ def _unpushed(refs: dict[str, str]) -> tuple[str, ...]:
 
 async def read_head_commit(git: Git) -> str:
     """Return the commit checked out; "" where there is none."""
-    said = await git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    return _answered_commit(await git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}"))
+
+
+def _answered_commit(said: ProcessResult) -> str:
+    """Return the commit that git answered with, "" where it named none."""
     commit = decode_git_text(said.output).strip()
     return commit if said.exit_code == 0 and COMMIT_HASH.fullmatch(commit) else ""
 
@@ -436,18 +441,15 @@ async def read_change(git: Git, base: str, head: str) -> tuple[str, str]:
     Raises UnseenError, which says what to type where a commit is not here.
     """
     ends = [await _find_commit(git, name) for name in (base, head or "HEAD")]
-    said = await git.ask("merge-base", *ends)
-    began = decode_git_text(said.output).strip()
-    if not COMMIT_HASH.fullmatch(began):
+    if not (began := _answered_commit(await git.ask("merge-base", *ends))):
         raise UnseenError(f"no commit is known at which {head or 'HEAD'} left {base}. {DEEPEN}")
     return began, ends[1]
 
 
 async def _find_commit(git: Git, name: str) -> str:
     """Return the commit of this name. Raises UnseenError."""
-    said = await git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    commit = decode_git_text(said.output).strip()
-    if said.exit_code or not COMMIT_HASH.fullmatch(commit):
+    asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    if not (commit := _answered_commit(await git.ask(*asked))):
         fetch = f"git fetch --depth=50 origin {shlex.quote(name.removeprefix('origin/'))}"
         raise UnseenError(f"there is no commit {name} here. Type: {fetch}, and name it FETCH_HEAD")
     return commit
@@ -460,12 +462,9 @@ async def read_commit_at(git: Git, at: float) -> tuple[str, bool]:
     """
     day = dt.datetime.fromtimestamp(at, tz=dt.UTC).strftime("%Y-%m-%d %H:%M:%S +0000")
     said = await git.ask("rev-parse", "--verify", f"HEAD@{{{day}}}")  # warns where the reflog begins later
-    commit = decode_git_text(said.output).strip()
-    if said.exit_code == 0 and not said.errors and COMMIT_HASH.fullmatch(commit):
+    if not said.errors and (commit := _answered_commit(said)):
         return commit, False
-    said = await git.ask("rev-list", "--max-count=1", f"--before={day}", "HEAD")
-    commit = decode_git_text(said.output).strip()
-    return (commit if said.exit_code == 0 and COMMIT_HASH.fullmatch(commit) else ""), True
+    return _answered_commit(await git.ask("rev-list", "--max-count=1", f"--before={day}", "HEAD")), True
 
 
 async def _flagged_paths(git: Git) -> list[str]:
