@@ -7,14 +7,18 @@ swallows packets is found out after ANSWER_S.
 from __future__ import annotations
 
 import importlib.util
+import ipaddress
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct
+
 from sidecar.kernel.errors import BadInputError
 from sidecar.platform.installation import add_package_command
-from sidecar.platform.team.database import Connection, Dialect, Row, migrate
+from sidecar.platform.team.database import Connection, Dialect, Row, migrate, team_statements
 from sidecar.platform.team.ports import TeamAwayError, TeamRefusedError
 
 if TYPE_CHECKING:
@@ -42,7 +46,52 @@ POSTGRESQL: Final = Dialect(
         "lock_slots": "pg_advisory_xact_lock(hashtext('supervisor slots ' || %(key)s))",
     },
 )
+AGENT_ROLE, PERSON_ROLE = ROLES
+UNENCRYPTED: Final = """what is sent to it is not encrypted
+  - add to the URL: ?sslmode=verify-full (or sslmode=require, which trusts any server)
+  - or, in a network that is encrypted already: --insecure"""
+PERSON_LOGIN: Final = """this is a person's login, which agents must not have
+  - join with the line that this prints: supervisor team invite NAME"""
+CLOCK_S: Final = 60.0
+"""Seconds by which the clock of a machine may differ from the database's before that is told."""
+FIND_ROLES: Final = """SELECT rolname AS role FROM pg_roles
+WHERE rolname = ANY(%(roles)s) AND pg_has_role(session_user, oid, 'MEMBER')"""
 KNOWN_VERSION: Final = "SELECT to_regclass('supervisor.version') IS NOT NULL AS there"
+
+
+class TeamCheck(Struct, frozen=True, kw_only=True):
+    """What was found of a database. `server` is its version as it numbers them, `schema` the last migration.
+
+    `role` is that of the login: agent, person, or "". `local`: reached without leaving this machine.
+    `clock_offset`: seconds by which the database's clock is ahead of this machine's.
+    """
+
+    server: int
+    schema: int
+    role: str
+    encrypted: bool
+    local: bool
+    clock_offset: float
+
+    def objection(self, *, insecure: bool = False) -> str:
+        """Return why agents may not join it, and what to type; "" where they may."""
+        newest = len(team_statements(POSTGRESQL.name).migrations)
+        rows = (
+            (self.server < OLDEST, f"its PostgreSQL is {self.server // 10000}; {OLDEST // 10000} is needed"),
+            (not self.encrypted and not self.local and not insecure, UNENCRYPTED),
+            (not self.schema, "it has no team yet\n  - an administrator types: supervisor team init URL"),
+            (
+                self.schema < newest,
+                "its tables are older\n  - an administrator types: supervisor team init URL",
+            ),
+            (self.schema > newest, "a newer Supervisor made its tables\n  - install that one here"),
+            (
+                not self.role,
+                "this login has no part in it\n  - an administrator types: supervisor team invite NAME",
+            ),
+            (self.role == "person", PERSON_LOGIN),
+        )
+        return next((why for holds, why in rows if holds), "")
 
 
 class PostgresDatabase:
@@ -75,6 +124,34 @@ class PostgresDatabase:
         """Return the version of the server, as it numbers them: 150018."""
         with self._lock, self._errors():
             return self._connected().info.server_version
+
+    def check(self) -> TeamCheck:
+        """Find out what it is, and who this login is there."""
+        with self.transaction() as own:
+            began = time.time()
+            now = own.rows(f"SELECT {POSTGRESQL.parts['now']} AS now", {})[0]["now"]
+            offset = now - (began + time.time()) / 2
+            roles = {row["role"] for row in own.rows(FIND_ROLES, {"roles": list(ROLES)})}
+            connection = self._connected()
+            role = "person" if PERSON_ROLE in roles else "agent" if roles else ""
+            return TeamCheck(
+                server=connection.info.server_version,
+                schema=self.version(),
+                role=role,
+                encrypted=bool(connection.pgconn.ssl_in_use),
+                local=_is_local(connection.info.host, connection.info.hostaddr),
+                clock_offset=offset,
+            )
+
+    def make_login(self, login: str, role: str, password: str) -> None:
+        """Make a login of a role. The server gets no password that its log could repeat."""
+        from psycopg import sql  # noqa: PLC0415 - as in _connected
+
+        with self.transaction():
+            connection = self._connected()
+            sealed = connection.pgconn.encrypt_password(password.encode(), login.encode(), b"scram-sha-256")
+            make = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {} IN ROLE {}")
+            connection.execute(make.format(sql.Identifier(login), sealed.decode(), sql.Identifier(role)))
 
     def init(self) -> None:
         """Make schema, roles and tables, or bring them to this version. The login must be allowed to."""
@@ -146,6 +223,11 @@ class _PostgresConnection:
 
     def script(self, sql: str) -> None:
         self._connection.execute(sql.replace("%%", "%").encode())
+
+
+def _is_local(host: str, address: str) -> bool:
+    """Whether a server is reached by a socket of this machine, or within it."""
+    return host.startswith("/") or (bool(address) and ipaddress.ip_address(address).is_loopback)
 
 
 def _first_line(error: Exception) -> str:
