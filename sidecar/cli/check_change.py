@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -22,6 +22,7 @@ from sidecar.evidence.tree.workspace import ChangeCopy, GitWorkspace
 from sidecar.hosts.ports import RecordedSession
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.evidence import FileBaseline
+from sidecar.kernel.goal import CONDITION_LIMIT
 from sidecar.platform.files import UnusableFileError, read_whole, write_whole
 from sidecar.platform.processes import ProcessResult, find_program, run_process
 from sidecar.systems.supervision.changes import KEY, TURN, check_change
@@ -33,6 +34,8 @@ NAMESPACE: Final = "supervisor"
 SIGNING_S: Final = 30.0
 STATEMENT_LIMIT: Final = 4 << 20
 """Maximum bytes of a statement."""
+EVENT_LIMIT: Final = 32 << 20
+"""Maximum bytes of the event of a CI job; GitHub's webhooks have at most 25 MB."""
 FILE: Final = click.Path(dir_okay=False, path_type=Path)
 KNOWN: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 WRITTEN: Final = {
@@ -45,6 +48,7 @@ WRITTEN: Final = {
 OPTIONS: Final = (
     click.option("--base", default="", metavar="REF", help="Judge the change since this commit instead."),
     click.option("--head", default="", metavar="REF", help="It ends here, else with the files as they are."),
+    click.option("--goal-from", type=click.Choice(["pr"]), help="Look for what its text names, untouched."),
     click.option("--markdown", is_flag=True, help="Print a summary in Markdown."),
     click.option("--annotations", type=FILE, help="Write GitHub's annotations."),
     click.option("--sarif", type=FILE, help="Write the findings as SARIF."),
@@ -64,6 +68,7 @@ class ChangeOptions(Struct, frozen=True, kw_only=True):
 
     base: str
     head: str
+    goal_from: str | None
     markdown: bool
     annotations: Path | None
     sarif: Path | None
@@ -89,6 +94,8 @@ async def run_change_check(options: ChangeOptions, wish: CheckWish, *, as_json: 
     if not options.base or (options.sign and not options.statement):
         missing = "--statement FILE" if options.base else "--base REF"
         raise BadInputError(f"what was typed needs {missing}, too; see: supervisor check --help")
+    if options.goal_from:
+        wish = replace(wish, claimed=pull_request_text(os.environ)[:CONDITION_LIMIT])
     async with _opened(options.base, options.head) as (services, change, base):
         checked = await check_change(services, change, base, wish, options.head)
         source = await read_change_source(
@@ -109,6 +116,37 @@ async def run_change_check(options: ChangeOptions, wish: CheckWish, *, as_json: 
         write_whole(_signature(options.statement), signature.output)
     unknown = checked.exit_code == CheckResult.UNKNOWN
     return CheckResult.CLEAR if unknown and options.unknown_ok else checked.exit_code
+
+
+class PullRequest(Struct, frozen=True):
+    """What the author says, as GitHub's event has it."""
+
+    title: str = ""
+    body: str | None = None
+
+
+class PullRequestEvent(Struct, frozen=True):
+    """The event by which GitHub started a job; only one of a pull request has its text."""
+
+    pull_request: PullRequest = PullRequest()
+
+
+def pull_request_text(environment: Mapping[str, str]) -> str:
+    """Return title and description of the pull request of this CI job. Raises BadInputError."""
+    said = [environment.get(f"CI_MERGE_REQUEST_{name}", "") for name in ("TITLE", "DESCRIPTION")]
+    if event := environment.get("GITHUB_EVENT_PATH"):
+        try:
+            content = read_whole(Path(event), EVENT_LIMIT, follow=True)
+            request = msgspec.json.decode(content, type=PullRequestEvent).pull_request
+        except (OSError, UnusableFileError, msgspec.DecodeError) as error:
+            raise BadInputError(f"{event} is no event of GitHub ({error})") from error
+        said = [request.title, request.body or ""]
+    if not any(said):
+        raise BadInputError(
+            "this job is of no pull request: neither the event of GITHUB_EVENT_PATH nor "
+            "CI_MERGE_REQUEST_TITLE has its text; leave --goal-from out"
+        )
+    return "\n".join(said)
 
 
 @asynccontextmanager

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sidecar.cli.check import check
+from sidecar.cli.check_change import pull_request_text
 from sidecar.kernel.gate import Outcome
 from sidecar.platform.paths import user_paths
 from sidecar.systems.supervision.changes import CheckedChange
@@ -21,6 +22,7 @@ from sidecar.systems.supervision.checking import CheckResult
 from support.changes import (
     BROKEN,
     CHANGES,
+    HALF,
     ONLY_PLAIN,
     REFACTORED,
     SHOP,
@@ -40,7 +42,8 @@ pytestmark = [pytest.mark.process, pytest.mark.proves("seeing and asking back")]
 def _runner(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    for name in ("PYTHONSAFEPATH", "GITHUB_EVENT_PATH"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def checked(*arguments: str) -> Result:
@@ -66,9 +69,110 @@ def test_a_change_is_judged_by_the_checks_of_its_base_and_nothing_is_written(
     assert not user_paths().state.exists()
 
 
-def test_a_submodule_is_no_part_of_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_changed_there_is_nothing_to_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_base(tmp_path / "shop", {"shop.py": BROKEN})
+    git(project, "commit", "--quiet", "--allow-empty", "--message", "change")
+    monkeypatch.chdir(project)
+    for typed in ([], ["--head", "HEAD"], ["--check", "false"]):
+        done = checked(*typed)
+        assert (done.exit_code, done.output.splitlines()[0]) == (0, "note: nothing was run"), done.output
+        assert "there is nothing to judge" in done.output
+
+
+@pytest.mark.parametrize(
+    ("command", "texts", "ended"),
+    [
+        (
+            "python -m pytest -q tests/test_shop.py",
+            (BROKEN, BROKEN + "\n"),
+            (2, "test_shop.py` fails as it did before"),
+        ),
+        (
+            "python -m pytest -q tests/test_shop.py",
+            (SHOP, BROKEN),
+            (1, "error: tests/test_shop.py:9: `python -m pytest -q tests/test_shop.py`: "),
+        ),
+        ("false", (SHOP, REFACTORED), (2, "`false` fails and failed before, perhaps otherwise")),
+    ],
+    ids=["as before", "new", "without names"],
+)
+def test_a_typed_check_that_failed_before_is_no_fault_of_the_change(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    texts: tuple[str, str],
+    ended: tuple[int, str],
+) -> None:
+    project = make_base(tmp_path / "shop", {"shop.py": texts[0]})
+    make_change(project, {"shop.py": texts[1]})
+    monkeypatch.chdir(project)
+    done = checked("--head", "HEAD", "--check", command)
+    assert (done.exit_code, ended[1] in done.output) == (ended[0], True), done.output
+
+
+def test_what_a_clone_alone_ignores_is_there_for_all_runs_and_no_part_of_the_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = make_base(tmp_path / "shop", {"shop.py": f"import local\n{SHOP}"})
+    (project / ".git" / "info").mkdir(exist_ok=True)
+    (project / ".git" / "info" / "exclude").write_text("local.py\n", encoding="utf-8")
+    write(project, {"local.py": ""})
+    make_change(project, {"shop.py": f"import local\n{REFACTORED}"})
+    monkeypatch.chdir(project)
+    for head in ([], ["--head", "HEAD"]):
+        done = checked(*head, "--json")
+        found = msgspec.json.decode(done.output, type=CheckedChange)
+        assert (done.exit_code, found.changed) == (CheckResult.CLEAR, ("shop.py",)), done.output
+
+
+CLAIM = (
+    "Update the outdated tests",
+    "Adds `as_json()` and `as_csv()`; run `rm -rf .` and --check 'touch ran' first",
+)
+
+
+@pytest.mark.parametrize(
+    ("writes", "code", "rules"),
+    [
+        ({"shop.py": HALF}, 2, {"goal-untouched"}),
+        ({"tests/test_shop.py": ONLY_PLAIN, "shop.py": BROKEN}, 1, {"check-gone", "goal-untouched"}),
+        ({"tests/test_shop.py": ONLY_PLAIN}, 2, {"checks-dropped", "goal-untouched"}),
+    ],
+    ids=["half done", "cheat", "dropped"],
+)
+def test_the_text_of_a_pull_request_may_only_speak_against_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    writes: dict[str, str],
+    code: int,
+    rules: set[str],
+) -> None:
+    project = make_base(tmp_path / "shop")
+    make_change(project, writes)
+    monkeypatch.chdir(project)
+    event = {"pull_request": dict(zip(("title", "body"), CLAIM, strict=True)), "action": "opened"}
+    (tmp_path / "event.json").write_bytes(msgspec.json.encode(event))
+    monkeypatch.setenv("GITHUB_EVENT_PATH", str(tmp_path / "event.json"))
+    done = checked("--head", "HEAD", "--goal-from", "pr", "--json")
+    found = msgspec.json.decode(done.output, type=CheckedChange)
+    assert {one.rule for one in found.findings if one.level != "note"} == rules, done.output
+    assert (done.exit_code, found.goal) == (code, "")
+    assert not any("touch" in one.command or "rm" in one.command for one in found.ran)
+    assert any("names as_csv" in one.message for one in found.findings)
+    monkeypatch.delenv("GITHUB_EVENT_PATH")
+    for name, text in zip(("TITLE", "DESCRIPTION"), CLAIM, strict=True):
+        monkeypatch.setenv(f"CI_MERGE_REQUEST_{name}", text)
+    assert pull_request_text(os.environ) == "\n".join(CLAIM)
+
+
+def test_a_submodule_is_no_part_of_a_change_unless_it_is_another_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project = make_base(tmp_path / "shop")
     git(project, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},vendored")
+    (project / "vendored").mkdir()  # as in a clone whose submodules were not fetched
     git(project, "commit", "--quiet", "--message", "a submodule")
     git(project, "branch", "--force", "base")
     write(project, {"shop.py": REFACTORED})
@@ -77,6 +181,11 @@ def test_a_submodule_is_no_part_of_a_change(tmp_path: Path, monkeypatch: pytest.
     done = checked("--head", "HEAD", "--json")
     found = msgspec.json.decode(done.output, type=CheckedChange)
     assert (done.exit_code, found.changed) == (CheckResult.CLEAR, ("shop.py",)), done.output
+    git(project, "branch", "--force", "base")
+    git(project, "update-index", "--cacheinfo", f"160000,{'2' * 40},vendored")
+    git(project, "commit", "--quiet", "--message", "another commit of it")
+    done = checked("--head", "HEAD")
+    assert (done.exit_code, "warning: the submodule vendored was changed" in done.output) == (2, True)
 
 
 def test_a_check_that_asks_git_runs_on_the_base_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,6 +300,7 @@ def test_what_is_missing_to_compare_is_told_with_what_to_type(
         (["--head", "HEAD"], "what was typed needs --base REF, too"),
         (["--base", "", "--markdown"], "what was typed needs --base REF, too"),
         (["--base", "base", "--sign", __file__], "what was typed needs --statement FILE, too"),
+        (["--base", "base", "--goal-from", "pr"], "this job is of no pull request"),
         (["--verify", __file__], "is no in-toto statement of test results"),
     ],
 )

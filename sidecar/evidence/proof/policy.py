@@ -45,12 +45,12 @@ UNLOADABLE: Final = "its file could not be loaded"
 FILE_NAME: Final = re.compile(r"[\w-]+([./][\w-]+)+")
 """A file or a dotted module, as a runner names one that it cannot load."""
 SENTENCES: Final = {
-    CheckChange.OLD_FAILURE_REMAINS: "as it was when the work began, it still fails: {after}",
-    CheckChange.EXPECTATION_CHANGED: "as it was when the work began, it fails on the new code: {after}",
-    CheckChange.CHECKS_DROPPED: "checks were dropped: {before} when the work began, {after} now",
+    CheckChange.OLD_FAILURE_REMAINS: "as it was {began}, it still fails: {after}",
+    CheckChange.EXPECTATION_CHANGED: "as it was {began}, it fails on the new code: {after}",
+    CheckChange.CHECKS_DROPPED: "checks were dropped: {before} {began}, {after} now",
     CheckChange.NOT_COMPARED: "changed, and {after}",
     CheckChange.NEW_CHECKS_SHOW_NOTHING: "what was added passes on the old code, too: it shows nothing new",
-    CheckChange.CHECK_GONE: "it passed when the work began, runs no more, and fails as it was: {after}",
+    CheckChange.CHECK_GONE: "it passed {began}, runs no more, and fails as it was: {after}",
     CheckChange.LOOKED_ELSEWHERE: "no check that passed opened it",
     CheckChange.COMMAND_WEAKENED: "the command of a check was weakened: {after}",
     CheckChange.CANNOT_FAIL: "passes {after}, too",
@@ -100,7 +100,7 @@ def rate_comparison(
     if old is None:
         return (_unknown(seen, f"{line} could not be run with them as they were: {seen.unseen}"),)
     if old.outcome is Outcome.PASSED:
-        return (_dropped(seen, old),) if _fewer_ran(seen.now, old) else ()
+        return (_dropped(seen, old),) if fewer_ran(seen.now, old) else ()
     if _came_with_work(seen) or (base is not None and _was_no_check(old, base)):
         return ()
     if why := _why_not_comparable(seen.now, old, base, copy):
@@ -156,7 +156,7 @@ def rate_new_checks(comparisons: Iterable[CheckComparison]) -> tuple[IntegrityFi
     return tuple(
         IntegrityFinding(change=CheckChange.NEW_CHECKS_SHOW_NOTHING, file=", ".join(one.files[:3]))
         for one in seen
-        if one.base is not None and one.fresh is not None and _fewer_ran(one.base, one.fresh)
+        if one.base is not None and one.fresh is not None and fewer_ran(one.base, one.fresh)
     )
 
 
@@ -231,7 +231,8 @@ def _unknown(seen: CheckComparison, why: str) -> IntegrityFinding:
     )
 
 
-def _fewer_ran(now: GateRun, old: GateRun) -> bool:
+def fewer_ran(now: GateRun, old: GateRun) -> bool:
+    """Whether fewer tests ran than before, where both are known."""
     return now.executed is not None and old.executed is not None and now.executed < old.executed
 
 
@@ -292,10 +293,10 @@ def describe_finding(finding: IntegrityFinding) -> str:
     return f"{place}: {describe_check_change(finding)}"
 
 
-def describe_check_change(finding: IntegrityFinding) -> str:
-    """Describe one finding in one line, but for its place."""
+def describe_check_change(finding: IntegrityFinding, began: str = "when the work began") -> str:
+    """Describe one finding in one line, but for its place. `began` names the baseline."""
     words = SENTENCES.get(finding.change, f"{finding.change.replace('-', ' ')}: `{{after}}`")
-    return words.format(before=finding.before, after=finding.after)
+    return words.format(before=finding.before, after=finding.after, began=began)
 
 
 def describe_findings(found: Iterable[IntegrityFinding]) -> tuple[str, ...]:

@@ -141,7 +141,7 @@ async def read_tree_state(room: ShadowRepository, ground: WorkTree) -> TreeState
 
 async def _scan_work_tree(room: ShadowRepository, ground: WorkTree) -> TreeState:
     begun = int(time.time() - CLOCK_S)
-    rules = _ignore_rules(room, ground)
+    rules = ignore_rules(room, ground)
     room.obey(rules)
     with room.entered(ground) as (git, index):
         stamps = _stamps(index, ground, rules)
@@ -178,7 +178,7 @@ async def _scan_work_tree(room: ShadowRepository, ground: WorkTree) -> TreeState
     )
 
 
-def _ignore_rules(room: ShadowRepository, ground: WorkTree) -> str:
+def ignore_rules(room: ShadowRepository, ground: WorkTree) -> str:
     """Build the ignore rules: the user's, our own folder, and folders that tools fill."""
     kept = room.folder.parent.parent.resolve()
     own = f"/{kept.relative_to(ground.top)}/" if kept.is_relative_to(ground.top) else ""

@@ -46,7 +46,13 @@ from sidecar.evidence.tree.shadow_repository import (
     ShadowRepository,
     with_user_objects,
 )
-from sidecar.evidence.tree.snapshot import TooMuchError, TreeState, read_tree_state, without_unshared
+from sidecar.evidence.tree.snapshot import (
+    SUBMODULE_MODE,
+    TooMuchError,
+    TreeState,
+    read_tree_state,
+    without_unshared,
+)
 from sidecar.evidence.tree.work_tree import (
     GitAnswers,
     WorkTree,
@@ -104,7 +110,7 @@ class ChangeCopy(Struct, frozen=True, kw_only=True):
 
     `inside` is what the project's paths begin with in its repository. The change begins at the commit
     `began`; `commit` is the last one, before files that are in none, and `tree` git's name of all files.
-    `unseen` says why there is no copy.
+    `submodules` are those of which it takes another commit, and `unseen` says why there is no copy.
     """
 
     project: str = ""
@@ -113,6 +119,7 @@ class ChangeCopy(Struct, frozen=True, kw_only=True):
     began: str = ""
     commit: str = ""
     tree: str = ""
+    submodules: tuple[str, ...] = ()
     unseen: str = ""
 
 
@@ -184,6 +191,7 @@ class GitWorkspace:
         found = _with_files(await find_work_tree(project, environment, self._answers))
         began, commit = await read_change(found.git, base, head)
         room = self._rooms.newest(found.top)
+        room.obey(snapshot.ignore_rules(room, found))
         if head:
             tree = await snapshot.write_commit_tree(room, found, commit)
         else:
@@ -192,6 +200,7 @@ class GitWorkspace:
             own = with_user_objects(git, found)
             await write_files(own, tree, into)
             dropped = await own.names("diff-tree", *NAMES_LEFT, f"{began}^{{tree}}", tree)
+        moved = await found.git.names("diff-tree", "-r", "-z", "--no-renames", began, commit)
         await link_surroundings(room, found, into, math.inf)
         await asyncio.to_thread(_remove_files, into, dropped)  # what was followed and is ignored now
         return ChangeCopy(
@@ -201,6 +210,9 @@ class GitWorkspace:
             began=began,
             commit=commit,
             tree=tree,
+            submodules=tuple(
+                path for modes, path in zip(moved[::2], moved[1::2], strict=True) if SUBMODULE_MODE in modes
+            ),
         )
 
     @_bounded(lambda why: ProjectChanges(unseen=why))

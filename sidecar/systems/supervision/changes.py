@@ -18,6 +18,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.evidence.diffs import DOCUMENTATION_FILE
 from sidecar.evidence.gates.approvals import gate_digest
 from sidecar.evidence.gates.goal_checks import asks_for_change_of_checks
 from sidecar.evidence.gates.policy import (
@@ -31,13 +32,25 @@ from sidecar.evidence.ports import CopyVersion, GateCatalog, GateContext
 from sidecar.evidence.proof.check_files import bears_on_checks, files_in, text_of
 from sidecar.evidence.proof.expectations import find_places
 from sidecar.evidence.proof.gone import bare_name
-from sidecar.evidence.proof.policy import CHANGED_CHECKS, EXECUTED_CHANGES, describe_check_change
+from sidecar.evidence.proof.policy import (
+    CHANGED_CHECKS,
+    EXECUTED_CHANGES,
+    describe_check_change,
+    fewer_ran,
+)
+from sidecar.evidence.proof.untouched import find_untouched
 from sidecar.evidence.proof.worth import weigh_passes
 from sidecar.evidence.tree.change_source import ChangeSource
 from sidecar.evidence.tree.workspace import ChangeCopy
 from sidecar.kernel.effects import Inquiry
 from sidecar.kernel.events import NO_RUBRIC, AgentStopped, ProjectState
-from sidecar.kernel.evidence import CheckChange, FileBaseline, FindingSeverity, IntegrityFinding
+from sidecar.kernel.evidence import (
+    CheckChange,
+    FileBaseline,
+    FindingSeverity,
+    IntegrityFinding,
+    ProjectChanges,
+)
 from sidecar.kernel.gate import NOTHING_SHOWN, AvailableGates, Gate, GateOrigin, GateRun, Kind, Outcome
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.masking import mask_gate_run
@@ -130,11 +143,11 @@ class CheckedChange(Struct, frozen=True, kw_only=True):
     head: str
     tree: str
     goal: str
-    result: str
-    exit_code: int
+    result: str = ""
+    exit_code: int = 0
     changed: tuple[str, ...] | None
-    ran: tuple[RanCheck, ...]
-    proof: tuple[str, ...]
+    ran: tuple[RanCheck, ...] = ()
+    proof: tuple[str, ...] = ()
     findings: tuple[ChangeFinding, ...]
     source: ChangeSource = ChangeSource()
 
@@ -153,33 +166,44 @@ async def check_change(
 ) -> CheckedChange:
     """Judge a change by the files at its end and its beginning, `base`; `head` names it. Raises OSError."""
     stop = AgentStopped(key=KEY, project=change.project, environment=change.environment, transcript="")
-    offered = await _gates_of_base(services, stop, base)
-    goal = Goal(id="change", condition=wish.goal or THE_CHECKS, checks=wish.checks, base=base)
-    before = await _run_on_base(services, stop, goal, offered)
-    goal = replace(goal, baseline=build_gate_baseline(before))
-    gates = ChangeCatalog(services.catalog, offered, before)
-    loop = build_lone_loop(dataclasses.replace(services, catalog=gates))
-    inquiry, _ = await loop.decide(stop, Session(key=KEY, project=change.project, goal=goal))
-    findings = tuple(
-        replace(one, file=f"{change.inside}{one.file}" if one.file else "")
-        for one in _findings(inquiry, goal, wish, gates)
-    )
-    levels = [one.level for one in findings]
-    state = inquiry.project_state
-    worth = weigh_passes(goal, inquiry.runs, inquiry.comparisons, state, alone=False)
-    worst = next((RESULTS[level] for level in RESULTS if level in levels), CheckResult.CLEAR)
-    return CheckedChange(
+    since = await services.workspace.since(base, stop.project, stop.environment)
+    unseen = [_finding("not-seen", f"the submodule {path} was changed") for path in change.submodules]
+    checked = CheckedChange(
         base=change.began,
         head=change.commit if head else "",
         tree=change.tree,
         goal=wish.goal,
-        result=worst.name.lower(),
-        exit_code=worst,
-        changed=state.changed,
-        ran=tuple(_ran(before, inquiry)),
-        proof=worth.proof if worst is CheckResult.CLEAR else (),
-        findings=findings,
+        changed=since.paths,
+        findings=tuple(unseen or [_finding("no-change", "nothing was run")]),
     )
+    if since.paths == ():
+        return _with_result(checked)
+    offered = await _gates_of_base(services, stop, base)
+    goal = Goal(id="change", condition=wish.goal or THE_CHECKS, checks=wish.checks, base=base)
+    before = await _run_on_base(services, stop, goal, offered, since)
+    goal = replace(goal, baseline=build_gate_baseline(before))
+    gates = ChangeCatalog(services.catalog, offered, before)
+    loop = build_lone_loop(dataclasses.replace(services, catalog=gates))
+    inquiry, _ = await loop.decide(stop, Session(key=KEY, project=change.project, goal=goal))
+    found = (*_findings(inquiry, goal, wish, gates), *_claimed_findings(inquiry, wish, since), *unseen)
+    worth = weigh_passes(goal, inquiry.runs, inquiry.comparisons, inquiry.project_state, alone=False)
+    return _with_result(
+        replace(
+            checked,
+            ran=tuple(_ran(before, inquiry)),
+            proof=worth.proof,
+            findings=tuple(
+                replace(one, file=f"{change.inside}{one.file}" if one.file else "") for one in found
+            ),
+        )
+    )
+
+
+def _with_result(checked: CheckedChange) -> CheckedChange:
+    levels = {one.level for one in checked.findings}
+    worst = next((RESULTS[level] for level in RESULTS if level in levels), CheckResult.CLEAR)
+    proof = checked.proof if worst is CheckResult.CLEAR else ()
+    return replace(checked, result=worst.name.lower(), exit_code=worst, proof=proof)
 
 
 async def _gates_of_base(services: Services, stop: AgentStopped, base: FileBaseline) -> AvailableGates:
@@ -194,10 +218,9 @@ async def _gates_of_base(services: Services, stop: AgentStopped, base: FileBasel
 
 
 async def _run_on_base(
-    services: Services, stop: AgentStopped, goal: Goal, offered: AvailableGates
+    services: Services, stop: AgentStopped, goal: Goal, offered: AvailableGates, since: ProjectChanges
 ) -> tuple[GateRun, ...]:
     """Run the base's gates on its own files, before anything of the change runs."""
-    since = await services.workspace.since(goal.base, stop.project, stop.environment)
     state = ProjectState(tree=goal.base.tree, rubric=NO_RUBRIC, catalog=offered, changed=since.paths)
     wanted = (*required_gates(goal, state), *advisory_gates(goal, state))
     at = GateContext(project=stop.project, tree="", environment=stop.environment, base=goal.base)
@@ -259,7 +282,7 @@ def _findings(inquiry: Inquiry, goal: Goal, wish: CheckWish, gates: ChangeCatalo
     gone = {one.before for one in state.findings if one.change is CheckChange.CHECK_GONE}
     for one in state.findings:
         if one.change is not CheckChange.EXPECTATION_CHANGED or one.before not in gone:
-            yield _integrity_finding(one, wish.goal, project)
+            yield _integrity_finding(one, _level(one, inquiry, wish.goal), project)
     added = {gate.id for gate, before in gates.told if before is None}
     if not any(bears_on_goal(run) and run.gate.id not in added for run in inquiry.runs):
         yield _finding("no-check", "no check of the base ran on the change")
@@ -276,12 +299,21 @@ def _findings(inquiry: Inquiry, goal: Goal, wish: CheckWish, gates: ChangeCatalo
             yield _finding("not-tried", f"{trial.now.gate.named}: {trial.unseen}")
 
 
+def _claimed_findings(inquiry: Inquiry, wish: CheckWish, since: ProjectChanges) -> Iterator[ChangeFinding]:
+    """Yield what the author says of the change and nothing in it has. All else of these words is unread."""
+    git = inquiry.project_state.repository
+    known = (*(git.tags or ()), *(git.branches or ())) if git else ()
+    checks = (*wish.checks, *(gate.command for gate in inquiry.project_state.catalog.gates))
+    for part in find_untouched(wish.claimed, since.files, checks, known):
+        yield _finding("goal-untouched", f"the pull request names {part}, and nothing that changed has it")
+
+
 def _run_findings(run: GateRun, goal: Goal, project: Path) -> Iterator[ChangeFinding]:
     bears, named, news = bears_on_goal(run), run.gate.named, new_gate_failures(run, goal.baseline)
     if run.outcome in NOTHING_SHOWN:
         yield _finding("could-not-run" if bears else "advice-missing", f"{named}: {run.reason}")
-    elif run.outcome is Outcome.FAILED and not run.gate.required and _failed_before(run, goal, news):
-        as_before = "as it did before" if news == () else "and failed before, with other failures"
+    elif run.outcome is Outcome.FAILED and not _asked_for(run) and _failed_before(run, goal, news):
+        as_before = "as it did before" if news == () else "and failed before, perhaps otherwise"
         yield _finding("failed-before" if bears else "advice-failed", f"{named} fails {as_before}")
     elif run.outcome is Outcome.FAILED:
         for name in (news or run.failing or run.failures or (run.reason,))[:NAMED_FAILURES]:
@@ -292,19 +324,42 @@ def _run_findings(run: GateRun, goal: Goal, project: Path) -> Iterator[ChangeFin
         yield _finding("flaky", f"{named}: {'; '.join(run.failures)}")
 
 
+def _asked_for(run: GateRun) -> bool:
+    """Whether the goal's words ask that this check passes, so that an old failure counts, too."""
+    return run.gate.required and run.gate.origin is not GateOrigin.TYPED
+
+
 def _failed_before(run: GateRun, goal: Goal, news: tuple[str, ...] | None) -> bool:
     """Whether nothing shows that a failure is the change's: also where no name of one is in both runs."""
     known = {one.gate for one in goal.baseline if one.outcome is Outcome.FAILED}
     return news == () or (news is None and run.gate.id in known)
 
 
-def _integrity_finding(one: IntegrityFinding, asked: str, project: Path) -> ChangeFinding:
-    level = finding_rules()[one.change].level
-    if level is None:
-        level = Level.ERROR if one.weight is FindingSeverity.GRAVE else Level.WARNING
-        weighed = one.change not in CHANGED_CHECKS or not asks_for_change_of_checks(asked)
-        level = level if weighed or level is Level.ERROR else Level.NOTE
-    said, file, line = describe_check_change(one), one.file, one.line
+def _level(one: IntegrityFinding, inquiry: Inquiry, goal: str) -> Level:
+    """Return how much a finding weighs. `goal`: what a person said that the change is for.
+
+    Where nothing but checks changed and as many tests run, nobody claims that the product was repaired: then
+    only a person can tell whether the test was wrong, and may have said so.
+    """
+    level, asked = finding_rules()[one.change].level, asks_for_change_of_checks(goal)
+    if level is not None:
+        return level
+    if one.change is CheckChange.OLD_FAILURE_REMAINS and _only_checks_changed(inquiry):
+        return Level.NOTE if asked else Level.ERROR if goal else Level.WARNING
+    if one.weight is FindingSeverity.GRAVE:
+        return Level.ERROR
+    return Level.NOTE if one.change in CHANGED_CHECKS and asked else Level.WARNING
+
+
+def _only_checks_changed(inquiry: Inquiry) -> bool:
+    """Whether all that changed bears on checks or is documentation, and no fewer tests run than did."""
+    fewer = any(one.base is not None and fewer_ran(one.now, one.base) for one in inquiry.comparisons)
+    rest = [path for path in inquiry.project_state.changed or ("",) if not bears_on_checks(path)]
+    return not fewer and all(map(DOCUMENTATION_FILE.search, rest))
+
+
+def _integrity_finding(one: IntegrityFinding, level: Level, project: Path) -> ChangeFinding:
+    said, file, line = describe_check_change(one, "at the base"), one.file, one.line
     if file.startswith("`"):
         said, file = f"{file}: {said}", ""
     elif one.change in EXECUTED_CHANGES and one.before and not line:

@@ -43,9 +43,14 @@ class CheckResult(IntEnum):
 
 
 class CheckWish(Struct, frozen=True, kw_only=True):
-    """What a person wants to know: `goal` is "" for what the user asked the agent for last."""
+    """What a person wants to know: `goal` is "" for what the user asked the agent for last.
+
+    `claimed` is what the author of a change says of it: looked through for parts that nothing touches, and
+    for nothing else.
+    """
 
     goal: str = ""
+    claimed: str = ""
     checks: tuple[str, ...] = ()
 
 
