@@ -37,6 +37,8 @@ NOTHING_TO_TEST: Final = re.compile(r"Nothing to be done for|no test specified")
 
 def summary_says_failed(kind: Kind, output: str) -> bool:
     """Whether the summary of such a check reports a failure."""
+    if kind is Kind.TESTS and read_test_summary(output)[1]:
+        return True
     return kind in KINDS_WITH_SUMMARIES and re.search(_failed_summary(kind), output, re.MULTILINE) is not None
 
 
@@ -47,9 +49,9 @@ def _failed_summary(kind: Kind) -> str:
 
 def summary_says_tests_passed(output: str) -> bool:
     """Whether a summary reports that tests ran and passed, and none reports a failure."""
-    ran, failed = read_test_summary(output)
+    ran, _ = read_test_summary(output)
     passed = ran or GO_PASSED.search(output) is not None
-    return bool(passed) and not failed and not summary_says_failed(Kind.TESTS, output)
+    return bool(passed) and not summary_says_failed(Kind.TESTS, output)
 
 
 def summary_says_no_tests_ran(output: str) -> bool:

@@ -43,6 +43,11 @@ PAIR_SUMMARIES: Final = tuple(
     re.compile(pattern) for tool in known_tools().tools for pattern in tool.output.counts
 )
 """Summary lines with pairs like "3 passed, 1 failed", which are added up."""
+FAILED_COUNT: Final = re.compile(
+    r"(?<![\d,.])[1-9]\d{0,8} (?:tests? )?(?:failed|failing|failures?|errors?|fails?)\b"
+    r"|(?:Failures|Errors|Failed): *[1-9]|\bfail +[1-9]"
+)
+"""Failed tests, in any summary line."""
 SKIPPED_COUNT: Final = re.compile(
     r"(?<!\d)(\d{1,9}) (?:skipped|ignored|pending|todo|excluded|invalid|skips|omissions|pendings)\b"
     r"|(?:Skipped: *|Incomplete: |skipped=)(\d{1,9})"
@@ -124,9 +129,10 @@ def read_text_report(text: str, folder: Path) -> RunReport:
 
 @lru_cache(maxsize=64)  # the rules ask again and again about the calls of one turn
 def read_test_summary(output: str) -> tuple[int | None, bool]:
-    """Return how many tests ran, None where an output does not tell, and whether it names one that failed."""
+    """Return how many tests ran, None where it is not told, and whether a failed one is counted."""
     lines = _bounded_lines(output.split("\n"))
-    return _count_tests(lines)[0], any(_failed_tests(lines))
+    summaries = (line for line in filter(_may_be_summary, lines) if _pair_counts(line) or _total_counts(line))
+    return _count_tests(lines)[0], any(map(FAILED_COUNT.search, summaries))
 
 
 def _bounded_lines(lines: list[str]) -> list[str]:
