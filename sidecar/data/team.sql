@@ -146,6 +146,18 @@ WHERE {where} AND position > %(after)s ORDER BY position LIMIT %(limit)s
 SELECT position, machine, person, sequence, at, host, session, project, system, kind, origin, data FROM events
 WHERE {where} ORDER BY position DESC LIMIT %(limit)s
 
+-- statement shipped_events
+SELECT position, machine, person, sequence, at, host, session, project, system, kind, origin, data FROM events
+WHERE machine = %(machine)s AND sequence <= %(most)s ORDER BY sequence DESC LIMIT %(limit)s
+
+-- statement trim_events
+DELETE FROM events WHERE machine = %(machine)s AND received < {now} - %(seconds)s
+    AND sequence < (SELECT MIN(sequence) + %(part)s FROM events WHERE machine = %(machine)s)
+    AND sequence < (SELECT MAX(sequence) FROM events WHERE machine = %(machine)s)
+
+-- statement trim_sessions
+DELETE FROM sessions WHERE machine = %(machine)s AND changed < {now} - %(seconds)s
+
 -- statement forget_events
 DELETE FROM events WHERE {where} AND machine = %(machine)s RETURNING sequence
 

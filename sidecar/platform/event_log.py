@@ -198,14 +198,12 @@ class EventLogFile:
         return self._select(query, (*values, after, max(limit, 0)))
 
     def newest(self, wanted: EventFilter, number: int, *, after: int = 0) -> tuple[LoggedEvent, ...]:
-        where, values = _condition(wanted)
-        if after > 0:  # else SQLite may prefer the order of positions to a better index
-            where, values = f"{where} AND position > ?", (*values, after)
+        where, values = _condition(wanted, after)
         query = f"SELECT {COLUMNS} FROM events WHERE {where} ORDER BY position DESC LIMIT ?"  # noqa: S608 - the same
         return self._select(query, (*values, max(number, 0)))[::-1]
 
-    def count(self, wanted: EventFilter) -> int:
-        where, values = _condition(wanted)
+    def count(self, wanted: EventFilter, *, after: int = 0) -> int:
+        where, values = _condition(wanted, after)
         query = f"SELECT COUNT(*) FROM events WHERE {where}"  # noqa: S608 - the same
         found = self._carry_out(lambda connection: connection.execute(query, values).fetchone())
         return int(found[0]) if found else 0
@@ -422,7 +420,7 @@ def _insert(connection: _Connection, row: tuple[object, ...]) -> int | None:
 # --- rows ---------------------------------------------------------------------------------------------------
 
 
-def _condition(wanted: EventFilter) -> tuple[str, tuple[object, ...]]:
+def _condition(wanted: EventFilter, after: int = 0) -> tuple[str, tuple[object, ...]]:
     """The condition of a query, and its values.
 
     A `+` keeps SQLite from an index whose order is not that of positions, where that would mean to sort what
@@ -443,6 +441,8 @@ def _condition(wanted: EventFilter) -> tuple[str, tuple[object, ...]]:
         parts.append(("at >= ?", (wanted.since,)))
     if wanted.before is not None:
         parts.append(("at < ?", (wanted.before,)))
+    if after > 0:  # else SQLite may prefer the order of positions to a better index
+        parts.append(("position > ?", (after,)))
     return " AND ".join(part for part, _ in parts), tuple(value for _, values in parts for value in values)
 
 

@@ -21,6 +21,11 @@ from sidecar.platform import files
 APPLICATION_NAME: Final = "supervisor"
 UNFINISHED_FOLDER: Final = "applying"
 """Folder in the state folder with a note of each change that is being applied (apply.py)."""
+TEAM_FILE: Final = "team.json"
+TEAM_FOLDER: Final = "team"
+"""In the state folder: which team this machine joined, and what is kept of it for when it is away."""
+ORGANISATION_FILES: Final = ("rubric.md", "config.toml", "trust.json")
+"""What of the organisation is in force on each machine of a team, in TEAM_FOLDER."""
 LOCKS_FILE: Final = "governance/locks/held.json"
 """Where the context locks are, in the state folder; there is no file while none is held."""
 REFUSED_PATH_LENGTH: Final = 40
@@ -46,6 +51,7 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
   mcp-port       where MCP was served over HTTP last
   bootstrap.lock held while /supervisor:install makes a runtime
   team.json      which team this machine joined; team-password beside it. `supervisor team leave` removes both
+  team/          the organisation's rubric, settings and approvals, as the team's database has them
   runtime        the `supervisor` command that hosts start, as an install recorded it
 """
 FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)
@@ -135,6 +141,11 @@ def user_paths() -> Paths:
     """The folders of the user who runs this process."""
     state = _xdg_folder("XDG_STATE_HOME", ".local/state")
     return Paths(state=state, config=_xdg_folder("XDG_CONFIG_HOME", ".config"))
+
+
+def organisation_file(name: str) -> Path:
+    """Return where a file of the organisation is kept: its text in force, also while the team is away."""
+    return user_paths().state / TEAM_FOLDER / name
 
 
 def cache_folder() -> Path:

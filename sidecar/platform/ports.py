@@ -134,8 +134,8 @@ class EventLog(Protocol):
     def newest(self, wanted: EventFilter, number: int, *, after: int = 0) -> tuple[LoggedEvent, ...]:
         """The newest events after a position, oldest first."""
 
-    def count(self, wanted: EventFilter) -> int:
-        """Return how many events fit. Raises OSError."""
+    def count(self, wanted: EventFilter, *, after: int = 0) -> int:
+        """Return how many events after a position fit."""
 
     def last(self) -> int:
         """The greatest position, 0 for an empty log."""

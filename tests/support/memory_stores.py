@@ -146,8 +146,8 @@ class MemoryEventLog:
     def newest(self, wanted: EventFilter, number: int, *, after: int = 0) -> tuple[LoggedEvent, ...]:
         return self.read(wanted, after=after, limit=len(self._events))[-number:] if number > 0 else ()
 
-    def count(self, wanted: EventFilter) -> int:
-        return sum(_selects(wanted, one) for one in self._events)
+    def count(self, wanted: EventFilter, *, after: int = 0) -> int:
+        return sum(_selects(wanted, one) for one in self._events if one.position > after)
 
     def last(self) -> int:
         return self._events[-1].position if self._events else 0

@@ -22,13 +22,13 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.settings import ServiceSettings
 from sidecar.platform.api_keys import ApiKeyFinder
 from sidecar.platform.files import ensure_folder, write_whole
+from sidecar.platform.paths import TEAM_FILE
 from sidecar.platform.state import read_usable_state
 from sidecar.platform.team.ports import Machine, Member
 
 if TYPE_CHECKING:
     from sidecar.platform.team.store import TeamStore
 
-TEAM_FILE: Final = "team.json"
 PASSWORD_FILE: Final = "team-password"  # noqa: S105 - a file's name
 FILE_LIMIT: Final = 64 * 1024
 """Most bytes of team.json."""
@@ -41,7 +41,8 @@ URL_FORM: Final = "postgresql://LOGIN:PASSWORD@HOST/DATABASE"
 class Membership(Struct, frozen=True, kw_only=True):
     """What was joined. `url` has no password: `key` names where it is.
 
-    `machine` is unique in the team, `name` is what people call it, `person` is the user on it.
+    `machine` is unique in the team, `name` is what people call it, `person` is the user on it. `ahead`: what
+    sequence numbers in the team are greater by than positions in the local log; see shipper.py.
     """
 
     version: int = 1
@@ -50,6 +51,7 @@ class Membership(Struct, frozen=True, kw_only=True):
     name: str = ""
     person: str = ""
     fingerprint: str = ""
+    ahead: int = 0
     key: ServiceSettings = ServiceSettings()
 
     @property

@@ -19,6 +19,7 @@ from msgspec import Struct
 from sidecar.kernel.limits import ServiceLimit
 from sidecar.kernel.log import EventFilter, LoggedEvent
 
+MOST_SEQUENCE: Final = 2**63 - 1
 LEASE_S: Final = 90.0
 """Seconds for which a task, a slot or a reservation is held unless it is renewed."""
 
@@ -72,8 +73,17 @@ class TeamLog(Protocol):
     def newest(self, wanted: EventFilter, number: int, *, machine: str = "") -> tuple[TeamEvent, ...]:
         """The newest events, oldest first."""
 
+    def shipped(self, number: int, most: int = MOST_SEQUENCE) -> tuple[TeamEvent, ...]:
+        """The events of this machine with the greatest sequence numbers up to `most`, the greatest first."""
+
     def forget(self, wanted: EventFilter) -> int:
         """Remove events of this machine; return how many. `wanted` names a session, or times."""
+
+    def trim(self, seconds: float) -> int:
+        """Remove of this machine what is that old, a part at a time; return how many events, 0 at the end.
+
+        The event with the greatest sequence number stays, which tells how far the machine came.
+        """
 
 
 # --- Records ------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from sidecar.platform.event_log import pack_event_data, unpack_event_data
 from sidecar.platform.team.database import Connection, Row, TeamDatabase, fill, team_statements
 from sidecar.platform.team.ports import (
     LEASE_S,
+    MOST_SEQUENCE,
     Account,
     Claim,
     Machine,
@@ -37,6 +38,8 @@ from sidecar.platform.team.ports import (
 T = TypeVar("T", bound=Struct)
 DETAIL_LENGTH: Final = 300
 """Characters of a decision's reason in the list of sessions."""
+TRIMMED_AT_ONCE: Final = 5000
+"""Sequence numbers of which old events are removed at a time: a statement has some seconds."""
 LISTS: Final = ("checks", "needs")
 """Columns that hold a list as JSON."""
 
@@ -123,6 +126,16 @@ class TeamStore:
                 self._rows("forget_session", machine=self._member.machine, host=host, session=session)
             values["machine"] = self._member.machine
             return len(self._rows("forget_events", where, **values))
+
+    def shipped(self, number: int, most: int = MOST_SEQUENCE) -> tuple[TeamEvent, ...]:
+        rows = self._rows("shipped_events", machine=self._member.machine, most=most, limit=number)
+        return tuple(_event(row) for row in rows)
+
+    def trim(self, seconds: float) -> int:
+        values = {"machine": self._member.machine, "seconds": seconds, "part": TRIMMED_AT_ONCE}
+        with self.transaction():
+            self._rows("trim_sessions", **values)
+            return self._connection.many(self._sql("trim_events"), [values])
 
     def sessions(self, limit: int) -> tuple[TeamSession, ...]:
         """The sessions of all machines, the one that changed last first."""
