@@ -15,7 +15,7 @@ CREATE TABLE events (
     member TEXT NOT NULL DEFAULT {member}, received DOUBLE PRECISION NOT NULL DEFAULT {now},
     at DOUBLE PRECISION NOT NULL, host TEXT NOT NULL, session TEXT NOT NULL, project TEXT NOT NULL,
     system TEXT NOT NULL, kind TEXT NOT NULL, origin TEXT NOT NULL, data {bytes} NOT NULL,
-    UNIQUE (machine, sequence), CONSTRAINT at_most_8_mb CHECK (length(data) <= 8000000)
+    UNIQUE (machine, sequence)
 );
 CREATE INDEX events_of_kind ON events (kind, position);
 CREATE INDEX events_of_session ON events (session, position);
@@ -129,7 +129,7 @@ SELECT sequence FROM events WHERE machine = %(machine)s AND sequence BETWEEN %(f
 
 -- statement tell_session
 INSERT INTO sessions (machine, host, session, person, project, began, changed, decided, detail, stops, sent_back, cents)
-VALUES (%(machine)s, %(host)s, %(session)s, %(person)s, %(project)s, %(at)s, %(at)s, %(decided)s, %(detail)s, %(stops)s, %(sent_back)s, %(cents)s)
+VALUES (%(machine)s, %(host)s, %(session)s, %(person)s, %(project)s, %(began)s, %(at)s, %(decided)s, %(detail)s, %(stops)s, %(sent_back)s, %(cents)s)
 ON CONFLICT (machine, host, session) DO UPDATE SET
     person = excluded.person, changed = excluded.changed,
     project = CASE WHEN excluded.project <> '' THEN excluded.project ELSE sessions.project END,

@@ -348,7 +348,7 @@ def _tell_session(told: dict[tuple[str, str], dict[str, Any]], row: Row, event: 
     """Add what an event says of its session to what is told of it."""
     if event.session is None:
         return
-    new = {**row, "decided": "", "detail": "", "stops": 0, "sent_back": 0, "cents": 0.0}
+    new = {**row, "began": event.at, "decided": "", "detail": "", "stops": 0, "sent_back": 0, "cents": 0.0}
     of = told.setdefault((row["host"], row["session"]), new)
     of |= {"at": event.at, "project": row["project"] or of["project"]}
     if found := find_decision(event.data):
