@@ -21,7 +21,9 @@ from sidecar.kernel.goal import ExitCode
 from sidecar.kernel.limits import ServiceLimit
 from sidecar.kernel.text import clean_line, counted
 from sidecar.platform.limits import ServiceLimits, describe_limit
+from sidecar.platform.paths import user_paths
 from sidecar.platform.services import PlatformServices
+from sidecar.platform.team.money import TeamSlots
 from sidecar.systems.supervision.policy.journal import StyledLine, journal_lines
 from sidecar.work import progress
 from sidecar.work.progress import Progress, RunFinished, RunStarted, Step
@@ -131,12 +133,13 @@ def open_budget(shared: PlatformServices, tell: Callable[[Progress], None], **li
         text = describe_limit(limit, shared.clock.now())
         tell(progress.Limited(account=limit.account, until=limit.until, text=text))
 
+    mask, slots = shared.secrets.masker(os.environ), TeamSlots(user_paths().state)
     return Budget(
         shared.spending,
         lambda limit: tell(progress.BudgetUsed(what=limit.unit, used=limit.used, limit=limit.most)),
         lambda text: tell(progress.RunWarning(text=text)),
         **limits,
-        limits=ServiceLimits(shared.log, shared.clock, waits, shared.secrets.masker(os.environ)),
+        limits=ServiceLimits(shared.log, shared.clock, waits, mask, slots=slots),
     )
 
 

@@ -9,6 +9,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
@@ -110,8 +111,9 @@ class PatientAgent:
         cents: float | None = None
         worked = 0
         while True:
-            waited += await self.limits.wait(account) if self.limits else 0.0
-            rest = await self.agent.run(task, hear)
+            async with self.limits.turn(account) if self.limits else nullcontext(0.0) as pause:
+                rest = await self.agent.run(task, hear)
+            waited += pause
             tokens += rest.tokens
             cents = cents if rest.cents is None else (cents or 0.0) + rest.cents
             worked += rest.tokens > 0

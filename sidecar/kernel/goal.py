@@ -107,7 +107,8 @@ class Spending(Struct, frozen=True, kw_only=True):
 
     `day` is a calendar date in UTC, "2026-11-22". `tokens` are uncached input plus output. `cents` is the
     cost of the calls with a known price, `unpriced` the number of calls without one. `worker_calls`,
-    `worker_tokens` and `worker_cents` are the part that workers took.
+    `worker_tokens` and `worker_cents` are the part that workers took. `refused` says why a team lets nothing
+    more be spent, "" where it does.
     """
 
     day: str = ""
@@ -118,6 +119,7 @@ class Spending(Struct, frozen=True, kw_only=True):
     worker_calls: int = 0
     worker_tokens: int = 0
     worker_cents: float = 0.0
+    refused: str = ""
 
 
 def add_spending(spent: Spending, tokens: int, cents: float | None, calls: int) -> Spending:

@@ -171,12 +171,12 @@ def _judging_limit(goal: Goal, settings: Settings) -> Limit:
 
 def reached_daily_limit(today: Spending, settings: Settings) -> str:
     """Describe the daily limit that is reached, else "". What workers spent counts with judging."""
-    return _first_reached_limit(daily_limits(today, settings)[:-1])
+    return today.refused or _first_reached_limit(daily_limits(today, settings)[:-1])
 
 
 def reached_worker_limit(today: Spending, settings: Settings) -> str:
     """Describe the daily limit at which no worker is started, else "". Judging and workers count together."""
-    return _first_reached_limit(daily_limits(today, settings))
+    return today.refused or _first_reached_limit(daily_limits(today, settings))
 
 
 def daily_limits(today: Spending, settings: Settings) -> tuple[Limit, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec.structs import replace
 
@@ -22,6 +25,10 @@ FORGOTTEN_S: Final = 3600.0
 """Seconds after a limit from which on the next one is a new one."""
 BELIEVED_S: Final = 8 * 86_400.0
 """Seconds; a limit that is said to last longer is not believed."""
+SLOT_LOOK_S: Final = 2.0
+"""Seconds between two looks whether a slot is free."""
+SLOT_RENEWED_S: Final = 30.0
+"""Seconds after which a slot is renewed; it lasts several."""
 EVENTS_READ: Final = 100
 """Newest limits that are read."""
 WORKED_TRIES: Final = 3
@@ -40,15 +47,63 @@ def current_limits(log: EventLog, now: float) -> tuple[str, ...]:
     return tuple(describe_limit(one, now) for one in known_limits(log).values() if one.until > now)
 
 
+class CallSlots(Protocol):
+    """How many calls of a program's model a team makes at once. Its methods block, and raise OSError."""
+
+    def take(self, program: str, token: str) -> bool:
+        """Take a slot, or renew the one of this token; False where all are taken."""
+
+    def free(self, program: str, token: str) -> None:
+        """Give a slot back."""
+
+
+@asynccontextmanager
+async def call_slot(slots: CallSlots | None, program: str, clock: Clock) -> AsyncIterator[None]:
+    """Wait for a slot, and hold it while the block lasts; without `slots` nobody waits."""
+    if slots is None:
+        yield
+        return
+    token = secrets.token_hex(16)
+    while not await asyncio.to_thread(slots.take, program, token):
+        await clock.pause(SLOT_LOOK_S)
+    renewing = asyncio.create_task(_renew_slot(slots, program, token, clock))
+    try:
+        yield
+    finally:
+        renewing.cancel()
+        await asyncio.shield(asyncio.to_thread(slots.free, program, token))
+
+
+async def _renew_slot(slots: CallSlots, program: str, token: str, clock: Clock) -> None:
+    while True:
+        await clock.pause(SLOT_RENEWED_S)
+        await asyncio.to_thread(slots.take, program, token)
+
+
 @dataclass
 class ServiceLimits:
-    """Waits for limited services. `tell` hears each wait once, `told` is the last. Methods raise OSError."""
+    """Waits for limited services. `tell` hears each wait once, `told` is the last. Methods raise OSError.
+
+    `slots`: those of the team, None where calls at once are not limited.
+    """
 
     log: EventLog
     clock: Clock
     tell: Callable[[ServiceLimit], object]
     mask: SecretMask = str
     told: ServiceLimit | None = None
+    slots: CallSlots | None = None
+
+    @asynccontextmanager
+    async def turn(self, account: str) -> AsyncIterator[float]:
+        """Wait until an agent of this account may be started, and hold its slot while it works.
+
+        The block is given for how many seconds the machine was awake meanwhile.
+        """
+        began = self.clock.awake()
+        async with call_slot(self.slots, account.partition(" ")[0], self.clock):
+            await self.wait(account)
+            yield self.clock.awake() - began
 
     async def wait(self, account: str) -> float:
         """Wait while this account is limited; return for how many seconds the machine was awake.

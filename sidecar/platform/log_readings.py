@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
@@ -53,7 +54,15 @@ MOST_PAYMENTS: Final = 100_000
 class DailySpending:
     """Adds up this user's spending on judging and workers, day by day (UTC)."""
 
-    def __init__(self, log: EventLog, clock: Clock, incidents: Incidents | None = None) -> None:
+    def __init__(
+        self,
+        log: EventLog,
+        clock: Clock,
+        incidents: Incidents | None = None,
+        refusal: Callable[[EventLog], str] = lambda _: "",
+    ) -> None:
+        """`refusal` says why a team lets nothing more be spent on this machine; it may raise OSError."""
+        self._refusal = refusal
         self._log = log
         self._clock = clock
         self._incidents = incidents
@@ -61,12 +70,14 @@ class DailySpending:
 
     def today(self) -> Spending:
         """What was spent today; never less than this process has seen (law 9). Never raises."""
+        refused = ""
         try:
             stored = self._read()
+            refused = self._refusal(self._log)
         except OSError as error:
             log.warning("what was spent today cannot be read: %s", error)
             stored = Spending(day=self._day(self._clock.now()))
-        return self._at_least_seen(stored)
+        return replace(self._at_least_seen(stored), refused=refused)
 
     def _at_least_seen(self, spent: Spending) -> Spending:
         if self._most.day == spent.day and spent.tokens < self._most.tokens:

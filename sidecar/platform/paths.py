@@ -30,6 +30,8 @@ LOCKS_FILE: Final = "governance/locks/held.json"
 """Where the context locks are, in the state folder; there is no file while none is held."""
 REFUSED_PATH_LENGTH: Final = 40
 """Characters of a refused path that the error message repeats."""
+SHARE_FILE: Final = "team-share.json"
+"""What is reserved for this machine of its team's limits, in the state folder; see platform/team/money.py."""
 README: Final = """\
 This folder belongs to Supervisor, which stands beside a coding agent. No project needs it. It may be removed
 while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
@@ -52,6 +54,7 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
   bootstrap.lock held while /supervisor:install makes a runtime
   team.json      which team this machine joined; team-password beside it. `supervisor team leave` removes both
   team/          the organisation's rubric, settings and approvals, as the team's database has them
+  team-share.json  what is reserved for this machine of its team's limits
   runtime        the `supervisor` command that hosts start, as an install recorded it
 """
 FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)

@@ -34,7 +34,7 @@ from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.held_edits import HeldEdits
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.log_readings import DailySpending, StopHistory
-from sidecar.platform.paths import Paths
+from sidecar.platform.paths import SHARE_FILE, Paths
 from sidecar.platform.ports import SystemClock, built_on_use
 from sidecar.platform.process_table import ProcessTable
 from sidecar.platform.secrets import SecretForms
@@ -56,6 +56,7 @@ from sidecar.wiring.hosts import (
 if TYPE_CHECKING:
     from sidecar.evidence.code_host import CodeHost
     from sidecar.evidence.gates.batch import ProjectGates
+    from sidecar.platform.ports import EventLog
 
 T = TypeVar("T")
 CACHED: Final = 64
@@ -121,12 +122,21 @@ def build_platform(state: Path, files: FilesInForce | None = None) -> PlatformSe
         loops=LoopFiles(state, incidents),
         processes=ProcessTable(),
         secrets=SecretForms(),
-        spending=DailySpending(log, clock, incidents),
+        spending=DailySpending(log, clock, incidents, partial(team_refusal, state)),
         stop_history=StopHistory(log),
         store=SessionFiles(state, incidents),
         steering=steering,
         switches=SwitchFile(state, files or steering),
     )
+
+
+def team_refusal(state: Path, log: EventLog) -> str:
+    """Say why the team lets nothing more be spent on this machine, "" where it does, or none was joined."""
+    if not (state / SHARE_FILE).exists():
+        return ""
+    from sidecar.platform.team.money import share_refusal
+
+    return share_refusal(state, log)
 
 
 # --- evidence -----------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from sidecar.platform.paths import user_paths
 from sidecar.platform.rpc import read_params
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.steering import FilesInForce
+from sidecar.platform.team.money import TeamSlots
 from sidecar.platform.watching import FoldersWatch
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
@@ -74,7 +75,7 @@ def build_services(state: Path | None = None, files: FilesInForce | None = None)
     shared = build_evidence(state, build_platform(state, files), files)
     return Services(
         **vars(shared),
-        judge=build_judge(texts, os.environ, SecretForms().masker),
+        judge=build_judge(texts, os.environ, SecretForms().masker, TeamSlots(state)),
         messages=MessageFiles(texts),
         rubrics=build_rubrics(shared.steering),
         transcripts=build_transcripts(shared),

@@ -50,6 +50,8 @@ class Budget:
 
     def obstacle(self, at_work: int, settings: Settings) -> Obstacle | None:
         """Return the limit into which another agent does not fit beside those at work, None where it fits."""
+        if refused := self.spending.today().refused:
+            return Obstacle(refused, ())
         for limit in self._limits(settings):
             likely, unknown = self._greatest.get(limit.unit, 0.0), at_work and not self._greatest
             if unknown or limit.used >= limit.most or limit.used + likely * (at_work + 1) > limit.most:

@@ -65,9 +65,9 @@ class WorkerService:
         program = settings.workers.command[0] if name == "command" else name
         account, worked = account_name(program, task.environment), 0
         while True:
-            await limits.wait(account)
             try:
-                done = await self._run(task, settings, hear)
+                async with limits.turn(account):
+                    done = await self._run(task, settings, hear)
             except WorkerError as error:
                 tokens, cents = tokens + error.tokens, cents + (error.cents or 0.0)
                 worked += error.tokens > 0

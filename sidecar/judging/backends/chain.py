@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
 from sidecar.kernel.masking import build_secret_mask
+from sidecar.platform.limits import call_slot
+from sidecar.platform.ports import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from sidecar.kernel.effects import JudgeCase
     from sidecar.kernel.masking import SecretMask
     from sidecar.kernel.settings import Settings
+    from sidecar.platform.limits import CallSlots
+    from sidecar.platform.ports import Clock
 
 
 RULES = "rules"
@@ -35,11 +39,12 @@ def build_judge(
     texts: Path,
     own: Mapping[str, str],
     secrets: Callable[[Mapping[str, str]], SecretMask] = build_secret_mask,
+    slots: CallSlots | None = None,
 ) -> ChosenJudge:
     """Build the judge with all real backends, in the order of `auto`.
 
     `texts`: the folder of judge.md; `own`: the environment of this process; `secrets` builds the mask that
-    removes secrets from the error messages of a service.
+    removes secrets from the error messages of a service. `slots`: how many calls a team makes at once.
     """
 
     def judges() -> Mapping[str, Judge]:
@@ -51,18 +56,24 @@ def build_judge(
         services = {one.backend: ServiceJudge(one, texts, own, secrets) for one in (ANTHROPIC, OPENAI)}
         return {"opencode": OpenCodeJudge(texts), "claude-cli": ClaudeCliJudge(texts), **services}
 
-    return ChosenJudge(judges)
+    return ChosenJudge(judges, slots)
 
 
 class ChosenJudge:
     """Implements `Judge` by asking the chosen judge, or none if only rules are wanted."""
 
-    def __init__(self, judges: Callable[[], Mapping[str, Judge]]) -> None:
+    def __init__(
+        self,
+        judges: Callable[[], Mapping[str, Judge]],
+        slots: CallSlots | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         """`judges` returns the judges by their name in the settings, in the order of `auto`.
 
         It is called at the first use.
         """
         self._judges = cache(judges)
+        self._slots, self._clock = slots, clock or SystemClock()
 
     def chosen(self, environment: Mapping[str, str], settings: Settings) -> ChosenBackend:
         """Return the backend that the settings name or the first available one, or why there is none."""
@@ -85,4 +96,5 @@ class ChosenJudge:
         chosen = self.chosen(environment, settings)
         if not chosen.backend:
             return JudgeFailed(f"no judge model is configured ({chosen.why})")
-        return await self._judges()[chosen.backend].ask(case, environment, settings)
+        async with call_slot(self._slots, chosen.backend, self._clock):
+            return await self._judges()[chosen.backend].ask(case, environment, settings)

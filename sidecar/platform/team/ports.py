@@ -191,6 +191,12 @@ class Queue(Protocol):
 # --- Money and limits ---------------------------------------------------------------------------------------
 
 
+WHOLE_TEAM: Final = "team/"
+AT_ONCE: Final = "at-once/"
+"""Accounts: `team/cents` and `team/tokens` of the whole team, `at-once/PROGRAM` for calls of it at once."""
+UNITS: Final = ("cents", "tokens")
+
+
 class Account(Struct, frozen=True, kw_only=True):
     """What may be spent, in its unit (cents, tokens); no `most` is no limit. `daily`: anew each UTC day."""
 

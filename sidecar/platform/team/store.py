@@ -23,6 +23,8 @@ from sidecar.platform.team.database import Connection, Row, TeamDatabase, fill, 
 from sidecar.platform.team.ports import (
     LEASE_S,
     MOST_SEQUENCE,
+    UNITS,
+    WHOLE_TEAM,
     Account,
     Claim,
     Machine,
@@ -108,6 +110,10 @@ class TeamStore:
             for row, event in new:
                 _tell_session(told, row, event)
             self._many("tell_session", list(told.values()))
+            costs = [event.data for _, event in new if isinstance(event.data, JudgingPaid | WorkerRan)]
+            for unit in UNITS:
+                amount = sum(getattr(cost, unit) or 0.0 for cost in costs)
+                self._rows("spend", account=WHOLE_TEAM + unit, amount=amount)
         return len(new)
 
     def read(

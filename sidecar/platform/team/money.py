@@ -1,0 +1,143 @@
+"""What a machine may spend of its team's limits, and how many calls of a model a team makes at once.
+
+- What was paid is charged by the log itself: an event that is new in the team's log is charged in the same
+  transaction, so it is counted once.
+- A machine reserves a share ahead, in the background, and keeps it in a file, so that nobody waits for the
+  network: agents and judges go on while what was paid and not shipped yet is less than the share.
+- Where the team is away, calls at once are not limited: nothing stops for the network.
+"""
+
+from __future__ import annotations
+
+import logging
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import Struct
+
+from sidecar.kernel.log import EventFilter, JudgingPaid, WorkerRan
+from sidecar.kernel.session import format_number
+from sidecar.platform.files import write_whole
+from sidecar.platform.log_readings import MOST_PAYMENTS, PAID_KINDS
+from sidecar.platform.paths import SHARE_FILE, TEAM_FILE
+from sidecar.platform.state import read_usable_state
+from sidecar.platform.team.membership import load_membership, open_team
+from sidecar.platform.team.ports import (
+    AT_ONCE,
+    UNITS,
+    WHOLE_TEAM,
+    Account,
+    Money,
+    Team,
+    TeamAwayError,
+)
+
+if TYPE_CHECKING:
+    from sidecar.platform.ports import EventLog
+
+FILE_LIMIT: Final = 4096
+SHARE_S: Final = 86_400.0
+"""Seconds for which a share is reserved: a day without the team."""
+PART: Final = 0.02
+"""The part of a limit that one machine reserves ahead."""
+
+log = logging.getLogger(__name__)
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """What is reserved for this machine. `shipped`: the position up to which its payments are charged.
+
+    `cents` and `tokens` are None without a limit. `full` says which limit is taken, "" for none.
+    """
+
+    version: int = 1
+    shipped: int = 0
+    cents: float | None = None
+    tokens: float | None = None
+    full: str = ""
+
+
+def renew_share(team: Money, state: Path, machine: str, shipped: int) -> Share:
+    """Reserve the share of this machine for what it pays after the position `shipped`, and keep it."""
+    before = read_share(state)
+    accounts = {one.name: one for one in team.accounts()}
+    held = {
+        unit: _reserve(team, account, f"share/{machine}/{unit}", getattr(before, unit) or 0.0)
+        for unit in UNITS
+        if (account := accounts.get(WHOLE_TEAM + unit)) and account.most is not None
+    }
+    full = [_taken(accounts[WHOLE_TEAM + unit]) for unit, amount in held.items() if not amount]
+    share = Share(shipped=shipped, full="".join(full[:1]), cents=held.get("cents"), tokens=held.get("tokens"))
+    if share != before:
+        write_whole(state / SHARE_FILE, msgspec.json.encode(share))
+    return share
+
+
+def read_share(state: Path) -> Share:
+    """Return the share of this machine; one without limits where none is kept. Raises OSError."""
+    return read_usable_state(state / SHARE_FILE, Share, FILE_LIMIT)
+
+
+def share_refusal(state: Path, events: EventLog) -> str:
+    """Say why the team lets nothing more be spent on this machine, "" where it does. Raises OSError."""
+    share = read_share(state)
+    if share.full or (share.cents is None and share.tokens is None):
+        return share.full
+    paid = events.read(EventFilter(kinds=PAID_KINDS), after=share.shipped, limit=MOST_PAYMENTS)
+    costs = [one.data for one in paid if isinstance(one.data, JudgingPaid | WorkerRan)]
+    for unit, most in (("cents", share.cents), ("tokens", share.tokens)):
+        spent = sum(getattr(cost, unit) or 0.0 for cost in costs)
+        if spent >= (inf if most is None else most):
+            return (
+                f"the team is away, and {format_number(spent)} of the {format_number(most or 0.0)} {unit} "
+                "that this machine reserved are spent"
+            )
+    return ""
+
+
+def _reserve(team: Money, account: Account, key: str, own: float) -> float:
+    """Reserve what there is of a share; return how much that is."""
+    most = account.most or 0.0
+    amount = max(0.0, min(PART * most, most - account.used - account.reserved + own))
+    return amount if team.reserve(account.name, amount, key, SHARE_S) else 0.0
+
+
+def _taken(account: Account) -> str:
+    day = " today" if account.daily else ""
+    unit = account.name.removeprefix(WHOLE_TEAM)
+    return f"the team's limit of {format_number(account.most or 0.0)} {unit}{day} is taken"
+
+
+class TeamSlots:
+    """Implements `platform.limits.CallSlots` by the team that this machine joined; else nobody waits."""
+
+    def __init__(self, state: Path) -> None:
+        """`state`: the user's state folder."""
+        self._state = state
+        self._team: Team | None = None
+
+    def take(self, program: str, token: str) -> bool:
+        try:
+            if (team := self._joined()) is None:
+                return True
+            most = next((one.most for one in team.accounts() if one.name == AT_ONCE + program), None)
+            return most is None or team.take_slot(program, int(most), token)
+        except TeamAwayError as error:
+            log.warning("calls at once of %s are not limited: %s", program, error)
+            return True
+
+    def free(self, program: str, token: str) -> None:
+        try:
+            if (team := self._joined()) is not None:
+                team.free_slot(program, token)
+        except TeamAwayError as error:  # it runs out by itself
+            log.warning("a slot of %s could not be given back: %s", program, error)
+
+    def _joined(self) -> Team | None:
+        if not (self._state / TEAM_FILE).exists():
+            return None
+        if self._team is None and (membership := load_membership(self._state)) is not None:
+            self._team = open_team(membership)
+        return self._team
