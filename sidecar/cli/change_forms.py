@@ -6,7 +6,7 @@ All are made of its one list of findings. Texts come from the change, so each fo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 from urllib.parse import quote
 from xml.etree import ElementTree as ET
@@ -181,38 +181,57 @@ class Resource(Struct, frozen=True):
     digest: dict[str, str]
 
 
-class TestResult(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The predicate test-result, v0.1."""
+class Predicate(Struct, frozen=True, rename="camel"):
+    """The result in a predicate of either kind; each kind has another field for it."""
 
-    result: Literal["PASSED", "WARNED", "FAILED"]
-    configuration: tuple[Resource, ...]
-    passed_tests: tuple[str, ...] = ()
-    warned_tests: tuple[str, ...] = ()
-    failed_tests: tuple[str, ...] = ()
+    result: Literal["PASSED", "FAILED", "WARNED"] | None = None
+    verification_result: Literal["PASSED", "FAILED"] | None = None
 
 
-class Statement(Struct, frozen=True, kw_only=True, rename="camel", tag_field="_type", tag=STATEMENT_TYPE):
-    """A statement of in-toto, v1, about test results."""
+class Statement(Struct, frozen=True, rename="camel", tag_field="_type", tag=STATEMENT_TYPE):
+    """A statement of in-toto, v1, as far as it is verified."""
 
     subject: tuple[Resource, ...]
-    predicate: TestResult
-    predicate_type: Literal["https://in-toto.io/attestation/test-result/v0.1"] = (
-        "https://in-toto.io/attestation/test-result/v0.1"
-    )
+    predicate_type: Literal[
+        "https://in-toto.io/attestation/test-result/v0.1", "https://slsa.dev/verification_summary/v1"
+    ]
+    predicate: Predicate
 
 
 def change_statement(checked: CheckedChange) -> bytes:
-    """Return an in-toto statement about the tree of the change."""
+    """Return an in-toto statement of test results about the tree of the change."""
     warned, failed = (
-        tuple(f"{one.rule}: {one.message}" for one in checked.findings if one.level is level)
+        [f"{one.rule}: {one.message}" for one in checked.findings if one.level is level]
         for level in (Level.WARNING, Level.ERROR)
     )
-    said = TestResult(
-        result=RESULTS[checked.exit_code],
-        configuration=(Resource("base", {"gitCommit": checked.base}),),
-        passed_tests=tuple(run.command for run in _passed(checked)),
-        warned_tests=warned,
-        failed_tests=failed,
-    )
-    subject = (Resource("tree", {"gitTree": checked.tree}),)
-    return msgspec.json.encode(Statement(subject=subject, predicate=said))
+    predicate = {
+        "result": RESULTS[checked.exit_code],
+        "configuration": [Resource("base", {"gitCommit": checked.base})],
+        "passedTests": [run.command for run in _passed(checked)],
+        "warnedTests": warned,
+        "failedTests": failed,
+    }
+    return _statement(checked, "https://in-toto.io/attestation/test-result/v0.1", predicate)
+
+
+def change_verification_summary(checked: CheckedChange) -> bytes:
+    """Return a verification summary of SLSA about the tree of the change: what is not known is not passed.
+
+    The policy is the base, whose checks count. No level of SLSA is claimed, for none was looked at.
+    """
+    passed = checked.exit_code == CheckResult.CLEAR
+    predicate = {
+        "verifier": {"id": "pkg:generic/supervisor"},
+        "resourceUri": f"swh:1:dir:{checked.tree}",
+        "policy": {"uri": f"swh:1:rev:{checked.base}", "digest": {"gitCommit": checked.base}},
+        "verificationResult": "PASSED" if passed else "FAILED",
+        "verifiedLevels": ["SLSA_BUILD_LEVEL_UNEVALUATED" if passed else "FAILED"],
+        "slsaVersion": "1.0",
+    }
+    return _statement(checked, "https://slsa.dev/verification_summary/v1", predicate)
+
+
+def _statement(checked: CheckedChange, kind: str, predicate: Mapping[str, object]) -> bytes:
+    subject = [Resource("tree", {"gitTree": checked.tree})]
+    said = {"_type": STATEMENT_TYPE, "subject": subject, "predicateType": kind, "predicate": predicate}
+    return msgspec.json.encode(said)

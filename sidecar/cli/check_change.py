@@ -43,8 +43,10 @@ WRITTEN: Final = {
     "sarif": forms.change_sarif,
     "junit": forms.change_junit,
     "statement": forms.change_statement,
+    "vsa": forms.change_verification_summary,
 }
 """What writes the file of an option."""
+SIGNED: Final = ("statement", "vsa")
 OPTIONS: Final = (
     click.option("--base", default="", metavar="REF", help="Judge the change since this commit instead."),
     click.option("--head", default="", metavar="REF", help="It ends here, else with the files as they are."),
@@ -54,7 +56,8 @@ OPTIONS: Final = (
     click.option("--sarif", type=FILE, help="Write the findings as SARIF."),
     click.option("--junit", type=FILE, help="Write them as a JUnit report."),
     click.option("--statement", type=FILE, help="Write an in-toto statement about the tree."),
-    click.option("--sign", type=KNOWN, metavar="KEY", help="Sign it with this SSH key, as FILE.sig."),
+    click.option("--vsa", type=FILE, help="Write a verification summary of SLSA about the tree."),
+    click.option("--sign", type=KNOWN, metavar="KEY", help="Sign them with this SSH key, as FILE.sig."),
     click.option("--verify", type=KNOWN, help="Tell whether a statement is about these files."),
     click.option("--signers", type=KNOWN, help="SSH's allowed signers, one of whom must have signed it."),
     click.option("--unknown-ok", is_flag=True, help="End in 0 where a person should look."),
@@ -74,6 +77,7 @@ class ChangeOptions(Struct, frozen=True, kw_only=True):
     sarif: Path | None
     junit: Path | None
     statement: Path | None
+    vsa: Path | None
     sign: Path | None
     verify: Path | None
     signers: Path | None
@@ -91,7 +95,7 @@ async def run_change_check(options: ChangeOptions, wish: CheckWish, *, as_json: 
     """Judge a change, or verify a statement, and return the exit code. Raises BadInputError, OSError."""
     if options.verify:
         return await _verify(options, options.verify)
-    if not options.base or (options.sign and not options.statement):
+    if not options.base or (options.sign and not (options.statement or options.vsa)):
         missing = "--statement FILE" if options.base else "--base REF"
         raise BadInputError(f"what was typed needs {missing}, too; see: supervisor check --help")
     if options.goal_from:
@@ -108,12 +112,10 @@ async def run_change_check(options: ChangeOptions, wish: CheckWish, *, as_json: 
         echo(forms.change_markdown(checked) if options.markdown else forms.change_text(checked))
     for name, form in WRITTEN.items():
         if path := getattr(options, name):
-            write_whole(path, form(checked))
-    if options.statement and options.sign:
-        signature = await _ssh_keygen(("sign", "-f", str(options.sign)), forms.change_statement(checked))
-        if signature.exit_code != 0:
-            raise BadInputError(f"the statement could not be signed: {_said(signature)}")
-        write_whole(_signature(options.statement), signature.output)
+            content = form(checked)
+            write_whole(path, content)
+            if options.sign and name in SIGNED:
+                write_whole(_signature(path), await _sign(options.sign, content))
     unknown = checked.exit_code == CheckResult.UNKNOWN
     return CheckResult.CLEAR if unknown and options.unknown_ok else checked.exit_code
 
@@ -170,7 +172,7 @@ async def _verify(options: ChangeOptions, file: Path) -> int:
         content = read_whole(file, STATEMENT_LIMIT)
         said = msgspec.json.decode(content, type=forms.Statement)
     except (UnusableFileError, msgspec.DecodeError) as error:
-        raise BadInputError(f"{file} is no in-toto statement of test results ({error})") from error
+        raise BadInputError(f"{file} is no in-toto statement of these results ({error})") from error
     signer = "its signature was not looked at: --signers FILE says whose counts"
     if options.signers:
         signer = f"signed by {await _signer(options.signers, file, content)}"
@@ -179,9 +181,19 @@ async def _verify(options: ChangeOptions, file: Path) -> int:
     if tree not in {one.digest.get("gitTree") for one in said.subject}:
         echo(f"✗ it is about other files: those here are the tree {tree}")
         return CheckResult.FOUND
-    result = CheckResult(forms.RESULTS.index(said.predicate.result))
-    echo(f"{forms.MARKS[result]}: {said.predicate.result} for the tree {tree}; {signer}")
+    ruled = said.predicate.result or said.predicate.verification_result
+    if ruled is None:
+        raise BadInputError(f"{file} has no result")
+    result = CheckResult(forms.RESULTS.index(ruled))
+    echo(f"{forms.MARKS[result]}: {ruled} for the tree {tree}; {signer}")
     return result
+
+
+async def _sign(key: Path, content: bytes) -> bytes:
+    signed = await _ssh_keygen(("sign", "-f", str(key)), content)
+    if signed.exit_code != 0:
+        raise BadInputError(f"the statement could not be signed: {_said(signed)}")
+    return signed.output
 
 
 async def _signer(signers: Path, file: Path, content: bytes) -> str:

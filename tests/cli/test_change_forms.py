@@ -125,6 +125,27 @@ def test_a_statement_is_one_of_in_toto_about_the_tree() -> None:
     assert predicate.keys() == {"result", "configuration", "passedTests", "warnedTests", "failedTests"}
 
 
+@pytest.mark.parametrize(
+    ("code", "result", "level"),
+    [(0, "PASSED", "SLSA_BUILD_LEVEL_UNEVALUATED"), (1, "FAILED", "FAILED"), (2, "FAILED", "FAILED")],
+)
+def test_a_verification_summary_of_slsa_passes_nothing_that_is_not_known(
+    code: int, result: str, level: str
+) -> None:
+    """The field rules of the predicate verification_summary v1; a verified level is one of SLSA's words."""
+    said: Any = json.loads(forms.change_verification_summary(msgspec.structs.replace(FOUND, exit_code=code)))
+    predicate = said.pop("predicate")
+    assert said == {
+        "_type": "https://in-toto.io/Statement/v1",
+        "subject": [{"name": "tree", "digest": {"gitTree": FOUND.tree}}],
+        "predicateType": "https://slsa.dev/verification_summary/v1",
+    }
+    assert (predicate["verificationResult"], predicate["verifiedLevels"]) == (result, [level])
+    uris = (predicate["verifier"]["id"], predicate["resourceUri"], predicate["policy"]["uri"])
+    assert [uri.partition(":")[0] for uri in uris] == ["pkg", "swh", "swh"]
+    assert predicate["policy"]["digest"] == {"gitCommit": FOUND.base}
+
+
 def test_the_schema_of_the_documentation_is_that_of_the_json() -> None:
     """After a change that you mean, run this file with RENEW_SNAPSHOTS=1."""
     schema = msgspec.json.schema(CheckedChange)

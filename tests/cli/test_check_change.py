@@ -301,7 +301,7 @@ def test_what_is_missing_to_compare_is_told_with_what_to_type(
         (["--base", "", "--markdown"], "what was typed needs --base REF, too"),
         (["--base", "base", "--sign", __file__], "what was typed needs --statement FILE, too"),
         (["--base", "base", "--goal-from", "pr"], "this job is of no pull request"),
-        (["--verify", __file__], "is no in-toto statement of test results"),
+        (["--verify", __file__], "is no in-toto statement of these results"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(typed: list[str], said: str) -> None:
@@ -313,19 +313,21 @@ def test_a_statement_is_verified_against_the_files_and_whoever_signed_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project, said, key = make_base(tmp_path / "shop"), tmp_path / "said.json", tmp_path / "key"
+    summary = tmp_path / "summary.json"
     make_change(project, {"shop.py": REFACTORED})
     monkeypatch.chdir(project)
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     signers = tmp_path / "signers"
     signers.write_text(f"ci@example.org {key.with_suffix('.pub').read_text()}", encoding="utf-8")
-    assert (
-        checked("--head", "HEAD", "--statement", str(said), "--sign", str(key)).exit_code == CheckResult.CLEAR
-    )
+    written = ("--statement", str(said), "--vsa", str(summary))
+    assert checked("--head", "HEAD", *written, "--sign", str(key)).exit_code == CheckResult.CLEAR
 
-    def verified(*more: str) -> tuple[int, str]:
-        done = CliRunner().invoke(check, ["--verify", str(said), "--signers", str(signers), *more])
+    def verified(*more: str, file: Path = said) -> tuple[int, str]:
+        done = CliRunner().invoke(check, ["--verify", str(file), "--signers", str(signers), *more])
         return done.exit_code, done.output
 
+    assert verified(file=summary) == (CheckResult.CLEAR, verified()[1])
+    assert verified("--head", "base", file=summary)[0] == CheckResult.FOUND
     assert verified()[0] == verified("--head", "HEAD")[0] == CheckResult.CLEAR
     assert "signed by ci@example.org" in verified()[1]
     assert verified("--head", "base")[0] == CheckResult.FOUND
