@@ -18,7 +18,6 @@ from sidecar.cli.trust import accept
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.text import escape_unprintable, escape_unprintable_lines
 from sidecar.platform.configuration import user_config_folder
-from sidecar.rubric.files import RejectedRubricError, create_rubric_file
 from sidecar.rubric.policy import (
     EDIT_HINT,
     PROJECT_RUBRIC_PATHS,
@@ -26,7 +25,13 @@ from sidecar.rubric.policy import (
     new_rubric_text,
     summarize_rubric_changes,
 )
-from sidecar.rubric.reader import RubricFiles, parse_rubric, read_rubric_text
+from sidecar.rubric.reader import (
+    RejectedRubricError,
+    RubricFiles,
+    create_rubric_file,
+    parse_rubric,
+    read_rubric_text,
+)
 from sidecar.wiring.platform import build_rubrics, default_rubric
 
 PROJECT, USER = "project", "user"

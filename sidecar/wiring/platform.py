@@ -44,8 +44,7 @@ from sidecar.platform.slots import WorkSlots
 from sidecar.platform.state import Incidents
 from sidecar.platform.steering import PROJECT_CONFIGURATION, FilesInForce, SteeringKind
 from sidecar.platform.switches import SWITCH_FILE, SwitchFile
-from sidecar.rubric.files import rubric_places
-from sidecar.rubric.reader import RubricFiles, rubric_kind
+from sidecar.rubric.reader import RubricFiles, rubric_kind, rubric_places
 from sidecar.wiring.hosts import (
     HOST_KINDS,
     HOST_VARIABLES,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sidecar.kernel.rubric import Flaw, FlawSeverity, RubricContext, SectionRole
 from sidecar.rubric.advice.advise import FLAWS_LIMIT, TEXT_LIMIT
-from sidecar.rubric.advice.flaws import Code
+from sidecar.rubric.advice.lines import Code
 from sidecar.rubric.outline import parse_outline
 from support.advice import AROUND, Case, advised, applied, cases, codes, rubric
 from support.table import over_table

@@ -9,7 +9,7 @@ from sidecar.judging.backends.tokens import estimate_tokens
 from sidecar.kernel.rubric import CriterionKey, Flaw, FlawSeverity, RubricContext
 from sidecar.rubric import conventions
 from sidecar.rubric.advice import advise, lines
-from sidecar.rubric.advice.flaws import Code
+from sidecar.rubric.advice.lines import Code
 from sidecar.rubric.outline import parse_outline
 from support.advice import AROUND, SOUND, Case, advised, applied, rubric
 from support.table import over_table

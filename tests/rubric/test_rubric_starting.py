@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sidecar.rubric.files import create_rubric_file
+from sidecar.rubric.reader import create_rubric_file
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from sidecar.judging.rules.every import STOP_RULES
 from sidecar.kernel.rubric import Flaw, QuickFix, RubricContext
 from sidecar.platform.data import load_data
 from sidecar.rubric.advice.advise import advise_on
-from sidecar.rubric.advice.flaws import AdviceWording
+from sidecar.rubric.advice.lines import AdviceWording
 from sidecar.rubric.outline import parse_outline
 
 CRITERIA: Final = Path(__file__).parents[1] / "rubric" / "advice" / "criteria"

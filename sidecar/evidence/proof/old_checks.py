@@ -29,8 +29,13 @@ from sidecar.evidence.proof.check_files import (
     may_bear_on_checks,
 )
 from sidecar.evidence.proof.copies import CopiedRuns, ScratchRuns
-from sidecar.evidence.proof.gone import checks_gone, fails_by_assertion, is_named
-from sidecar.evidence.proof.policy import rate_comparison, relevant_findings
+from sidecar.evidence.proof.policy import (
+    checks_gone,
+    fails_by_assertion,
+    is_named,
+    rate_comparison,
+    relevant_findings,
+)
 from sidecar.evidence.proof.trials import try_gate
 from sidecar.kernel.effects import Wanted
 from sidecar.kernel.evidence import FileChange, IntegrityFinding

@@ -27,8 +27,8 @@ from sidecar.evidence.proof.expectations import (
     find_expectations,
     may_hold_expectations,
 )
-from sidecar.evidence.proof.gone import bare_name
 from sidecar.evidence.proof.opened import language_family
+from sidecar.evidence.proof.policy import bare_name
 from sidecar.kernel.gate import CheckTrial, GateRun, Outcome
 
 VALUE: Final = re.compile(

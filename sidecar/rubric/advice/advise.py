@@ -23,16 +23,18 @@ from sidecar.kernel.rubric import (
     SectionRole,
     TextSpan,
 )
-from sidecar.rubric.advice.flaws import (
+from sidecar.rubric.advice.lines import (
     AdviceWording,
     Code,
     fix_by,
     hint,
     line_end_of,
     name_meant_by,
+    strange_globs,
+    unknown_names,
+    unread_lines,
     warning,
 )
-from sidecar.rubric.advice.lines import strange_globs, unknown_names, unread_lines
 
 FLAWS_LIMIT: Final = 200
 """Flaws that are told of one text."""

@@ -1,4 +1,6 @@
-"""Lines of a criterion that are prose and look as if they set something; names and globs that mean nothing.
+"""The codes of advice, how a flaw and its fix are made, and the advice about lines of a criterion.
+
+Advised on are lines that are prose and look as if they set something, and names and globs that mean nothing.
 
 The reader takes a line as it is meant or not at all, and reports nothing about it. Advice says why, and how
 the line has to look. A key that is not quite one counts only where its value would be understood.
@@ -7,23 +9,89 @@ the line has to look. A key that is not quite one counts only where its value wo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from enum import StrEnum
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from sidecar.kernel.rubric import (
     CRITERION_SOURCES,
     CriterionKey,
     Flaw,
+    FlawSeverity,
     LocatedCriterion,
+    QuickFix,
     RubricContext,
     RubricOutline,
+    SectionRole,
     Severity,
+    TextEdit,
     TextSpan,
 )
-from sidecar.rubric.advice.flaws import AdviceWording, Code, fix_by, hint, name_meant_by, warning
 from sidecar.rubric.conventions import glob_matches_path
+
+T = TypeVar("T")
+
+
+class Code(StrEnum):
+    """docs/rubric.md has a row for each. They stay: scripts name them."""
+
+    GLOB_INVALID = "glob-invalid"
+    GLOB_MATCHES_NOTHING = "glob-matches-nothing"
+    TOO_LONG_CRITERION = "too-long-criterion"
+    TOO_MANY_CRITERIA = "too-many-criteria"
+    UNKNOWN_EVIDENCE = "unknown-evidence"
+    UNKNOWN_GATE = "unknown-gate"
+    UNKNOWN_RULE = "unknown-rule"
+    UNKNOWN_SECTION = "unknown-section"
+    UNKNOWN_SEVERITY = "unknown-severity"
+    UNREAD_LINE = "unread-line"
+
+
+class AdviceWording(Struct, frozen=True, forbid_unknown_fields=True, eq=False):
+    """The data file rubric_advice.toml: what people call each known name.
+
+    `templates` are criteria that hold in any project, for a section that has none.
+    """
+
+    section_titles: dict[SectionRole, tuple[str, ...]]
+    keys: dict[CriterionKey, tuple[str, ...]]
+    severities: dict[Severity, tuple[str, ...]]
+    sources: dict[str, tuple[str, ...]]
+    templates: dict[SectionRole, str]
+
+
+def name_meant_by(word: str, names: Mapping[T, Iterable[str]]) -> T | None:
+    """Return the name that people mean who write this word."""
+    return next((meant for meant, known in names.items() if word in known), None)
+
+
+def warning(code: Code, why: str, span: TextSpan, help_: str = "", *fixes: QuickFix) -> Flaw:
+    """Return a flaw that is hardly meant."""
+    return Flaw(code, why, span.begin, span.end, FlawSeverity.WARNING, help_, fixes)
+
+
+def hint(code: Code, why: str, span: TextSpan, help_: str = "", *fixes: QuickFix) -> Flaw:
+    """Return a flaw that could be better."""
+    return Flaw(code, why, span.begin, span.end, FlawSeverity.HINT, help_, fixes)
+
+
+def fix_by(title: str, place: TextSpan, text: str) -> QuickFix:
+    """Return a fix that writes `text` in one place."""
+    return QuickFix(title, (TextEdit(place, text),))
+
+
+def line_end_of(text: str) -> str:
+    """Return how the lines of a text end."""
+    found = re.search(r"\r\n|\n|\r", text)
+    return found[0] if found else "\n"
+
+
+# --- Lines, names and globs of a criterion ------------------------------------------------------------------
+
 
 NAME_LIKENESS: Final = 0.6
 """How alike two names are that one is offered for the other, from 0 to 1, as difflib measures."""

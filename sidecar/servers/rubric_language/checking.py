@@ -27,9 +27,9 @@ from sidecar.platform.environments import tool_folders
 from sidecar.platform.git import UnseenError
 from sidecar.rubric import reader
 from sidecar.rubric.advice.advise import advise_on, mending_fixes
-from sidecar.rubric.advice.flaws import AdviceWording
-from sidecar.rubric.files import RejectedRubricError, RubricPlace, resolve_place, rubric_places
+from sidecar.rubric.advice.lines import AdviceWording
 from sidecar.rubric.outline import parse_outline
+from sidecar.rubric.reader import RejectedRubricError, RubricPlace, resolve_place, rubric_places
 
 if TYPE_CHECKING:
     from sidecar.kernel.session import Environment

@@ -31,10 +31,10 @@ from sidecar.evidence.gates.policy import (
 from sidecar.evidence.ports import CopyVersion, GateCatalog, GateContext
 from sidecar.evidence.proof.check_files import bears_on_checks, files_in, text_of
 from sidecar.evidence.proof.expectations import find_places
-from sidecar.evidence.proof.gone import bare_name
 from sidecar.evidence.proof.policy import (
     CHANGED_CHECKS,
     EXECUTED_CHANGES,
+    bare_name,
     describe_check_change,
     fewer_ran,
 )

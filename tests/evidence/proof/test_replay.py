@@ -8,8 +8,7 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.proof.gone import checks_gone, fails_by_assertion
-from sidecar.evidence.proof.policy import rate_comparison
+from sidecar.evidence.proof.policy import checks_gone, fails_by_assertion, rate_comparison
 from sidecar.kernel.effects import Wanted
 from sidecar.kernel.evidence import CheckChange
 from sidecar.kernel.gate import CheckComparison, Gate, GateRun, Outcome
