@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -34,12 +34,14 @@ from sidecar.kernel.text import LINE_LIMIT, one_printable_line
 from sidecar.platform.concurrency import Deadline
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
     from pathlib import Path
 
     from sidecar.kernel.effects import JudgeCase
+    from sidecar.kernel.settings import Settings
 
 
+STRUCTURE_FILE: Final = "structure.md"
 ANSWER_KEYS: Final = frozenset(("answer", "verdict"))
 """A JSON object with one of these keys is an answer, or meant to be one."""
 
@@ -119,6 +121,51 @@ class OngoingJudgement(Deadline):
 
 def _ask_failure_reason(error: Exception) -> str:
     return f"the judge could not be asked: {error}"
+
+
+class JudgeRequest(NamedTuple):
+    """One request to a model: what it is asked, in which judgement, with the environment of the session."""
+
+    prompt: JudgePrompt
+    hearing: OngoingJudgement
+    environment: Mapping[str, str]
+    settings: Settings
+
+
+class ModelJudge:
+    """Implements `Judge` but for `chosen`; each backend has a way to `answer`."""
+
+    backend: str
+    bounded = True
+    """False where `answer` itself ends in time."""
+
+    def __init__(self, texts: Path) -> None:
+        """`texts`: the folder of judge.md, repair.md and structure.md."""
+        self.texts = texts
+
+    async def ask(
+        self, case: JudgeCase, environment: Mapping[str, str], settings: Settings
+    ) -> JudgeAnswered | JudgeFailed:
+        """Return one verdict, or why there is none."""
+        hearing = OngoingJudgement(self.backend, self.model(settings), settings.judge.seconds)
+
+        async def answer(prompt: JudgePrompt) -> str:
+            return await self.answer(JudgeRequest(prompt, hearing, environment, settings))
+
+        return await hearing.close(ask_for_verdict(answer, case, self.texts), bounded=self.bounded)
+
+    def model(self, settings: Settings) -> str:
+        """Return the model that is named, "" where only `answer` knows it."""
+        raise NotImplementedError
+
+    async def answer(self, asked: JudgeRequest) -> str:
+        """Return the model's answer, valid or not. Raises NoVerdictError if there is none, and OSError."""
+        raise NotImplementedError
+
+    def with_structure(self, system: str) -> str:
+        """Return instructions for a model whose service does not enforce the structure of its answer."""
+        told = (self.texts / STRUCTURE_FILE).read_text(encoding="utf-8").strip()
+        return f"{system}\n\n{told}\n\n{schema_text()}"
 
 
 async def ask_for_verdict(

@@ -7,19 +7,13 @@ of the machine can see in the process list. Claude Code itself retries failed re
 from __future__ import annotations
 
 import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from sidecar.hosts.shared import WORKER_MARKER
 from sidecar.hosts.streams import RETRIES, ClaudeResult, explain_claude_failure, find_claude
-from sidecar.judging.backends.answer import (
-    NoVerdictError,
-    OngoingJudgement,
-    ask_for_verdict,
-    schema_text,
-)
+from sidecar.judging.backends.answer import JudgeRequest, ModelJudge, NoVerdictError, schema_text
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.settings import host_model_name
 from sidecar.kernel.text import one_printable_line
@@ -30,10 +24,6 @@ from sidecar.platform.processes import ProcessEnding, ProcessResult
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sidecar.judging.backends.prompt import JudgePrompt
-    from sidecar.kernel.effects import JudgeCase
-    from sidecar.kernel.events import JudgeAnswered, JudgeFailed
-    from sidecar.kernel.evidence import Verdict
     from sidecar.kernel.settings import Settings
 
 
@@ -43,50 +33,35 @@ OUTPUT_LIMIT: Final = 1 << 21
 """Bytes of Claude Code's output that are kept, half from each end; its own limit is far below."""
 
 
-class ClaudeCliJudge:
+class ClaudeCliJudge(ModelJudge):
     """Implements `Judge`."""
 
-    def __init__(self, texts: Path) -> None:
-        """`texts`: the folder of judge.md and repair.md."""
-        self._texts = texts
+    backend = BACKEND
+    bounded = False
 
     def chosen(self, environment: Mapping[str, str], settings: Settings) -> ChosenBackend:  # noqa: ARG002 - the port's
         """Choose this backend if `claude` is found."""
         program = _find_program(environment)
         return ChosenBackend(BACKEND, f"`claude` is at {program}") if program else ChosenBackend("", MISSING)
 
-    async def ask(
-        self, case: JudgeCase, environment: Mapping[str, str], settings: Settings
-    ) -> JudgeAnswered | JudgeFailed:
-        """Return one verdict, or why there is none."""
-        hearing = OngoingJudgement(BACKEND, host_model_name(settings), settings.judge.seconds)
-        return await hearing.close(self._verdict(case, environment, hearing), bounded=False)
+    def model(self, settings: Settings) -> str:
+        return host_model_name(settings)
 
-    async def _verdict(
-        self, case: JudgeCase, environment: Mapping[str, str], hearing: OngoingJudgement
-    ) -> Verdict:
-        program = _find_program(environment)
-        if not program:
+    async def answer(self, asked: JudgeRequest) -> str:
+        if not (program := _find_program(asked.environment)):
             raise NoVerdictError(MISSING)
-
-        async def answer(prompt: JudgePrompt) -> str:
-            command = (program, *_claude_arguments(prompt.system, hearing.model))
-            return await _run_claude(command, prompt.case, environment, hearing)
-
-        return await ask_for_verdict(answer, case, self._texts)
+        return await _run_claude(program, asked)
 
 
-async def _run_claude(
-    command: tuple[str, ...], case: str, environment: Mapping[str, str], hearing: OngoingJudgement
-) -> str:
-    """Return the model's answer, valid or not. Raises NoVerdictError if there is none, and OSError."""
+async def _run_claude(program: str, asked: JudgeRequest) -> str:
+    hearing = asked.hearing
     with tempfile.TemporaryDirectory(prefix="supervisor-judge-", ignore_cleanup_errors=True) as folder:
         ended = await processes.run_process(
-            command,
+            (program, *_claude_arguments(asked.prompt.system, hearing.model)),
             cwd=folder,
-            environment={**environment, WORKER_MARKER: "1", **RETRIES, "PWD": folder},
+            environment={**asked.environment, WORKER_MARKER: "1", **RETRIES, "PWD": folder},
             seconds=hearing.left,
-            stdin=case.encode("utf-8", "replace"),
+            stdin=asked.prompt.case.encode("utf-8", "replace"),
             keep=OUTPUT_LIMIT,
             separate=True,
         )

@@ -24,13 +24,7 @@ from sidecar.hosts.opencode import link, wire
 from sidecar.hosts.opencode.messages import describe_host_error
 from sidecar.hosts.shared import WORKER_MARKER, try_decode
 from sidecar.hosts.streams import OpenCodeStream
-from sidecar.judging.backends.answer import (
-    NoVerdictError,
-    OngoingJudgement,
-    ask_for_verdict,
-    schema_text,
-)
-from sidecar.judging.backends.service import STRUCTURE_FILE
+from sidecar.judging.backends.answer import JudgeRequest, ModelJudge, NoVerdictError, OngoingJudgement
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.decoding import read_json
 from sidecar.kernel.runs import RUN_AGENT_VARIABLE
@@ -42,12 +36,7 @@ from sidecar.platform.rpc import PeerError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
-    from pathlib import Path
 
-    from sidecar.judging.backends.prompt import JudgePrompt
-    from sidecar.kernel.effects import JudgeCase
-    from sidecar.kernel.events import JudgeAnswered, JudgeFailed
-    from sidecar.kernel.evidence import Verdict
     from sidecar.kernel.settings import Settings
 
 
@@ -62,12 +51,10 @@ class _CreatedSession(Struct, frozen=True):
     id: str
 
 
-class OpenCodeJudge:
+class OpenCodeJudge(ModelJudge):
     """Implements `Judge`."""
 
-    def __init__(self, texts: Path) -> None:
-        """`texts`: the folder of judge.md, repair.md and structure.md."""
-        self._texts = texts
+    backend = BACKEND
 
     def chosen(self, environment: Mapping[str, str], settings: Settings) -> ChosenBackend:
         """Choose this backend if the session is OpenCode's, or a run's with OpenCode as its agent."""
@@ -76,31 +63,15 @@ class OpenCodeJudge:
         named = host_model_name(settings).partition("/")[2]
         return ChosenBackend(BACKEND, "OpenCode's model of that name" if named else "the session's own model")
 
-    async def ask(
-        self, case: JudgeCase, environment: Mapping[str, str], settings: Settings
-    ) -> JudgeAnswered | JudgeFailed:
-        """Return one verdict, or why there is none."""
+    def model(self, settings: Settings) -> str:
         model = _choose_model(settings)
-        named = f"{model.provider}/{model.name}" if model.name else ""
-        hearing = OngoingJudgement(BACKEND, named, settings.judge.seconds)
-        return await hearing.close(self._verdict(case, hearing, model, environment))
+        return f"{model.provider}/{model.name}" if model.name else ""
 
-    async def _verdict(
-        self,
-        case: JudgeCase,
-        hearing: OngoingJudgement,
-        model: link.OpenCodeModel,
-        environment: Mapping[str, str],
-    ) -> Verdict:
-        structure = (self._texts / STRUCTURE_FILE).read_text(encoding="utf-8").strip()
-
-        async def answer(prompt: JudgePrompt) -> str:
-            system = f"{prompt.system}\n\n{structure}\n{schema_text()}"
-            if link.get_session_context() is None:
-                return await _ask_run(prompt, system, hearing, environment)
-            return await _ask_model(prompt, system, hearing, model)
-
-        return await ask_for_verdict(answer, case, self._texts)
+    async def answer(self, asked: JudgeRequest) -> str:
+        system = self.with_structure(asked.prompt.system)
+        if link.get_session_context() is None:
+            return await _ask_run(asked, system)
+        return await _ask_model(asked, system)
 
 
 def _choose_model(settings: Settings) -> link.OpenCodeModel:
@@ -112,13 +83,11 @@ def _choose_model(settings: Settings) -> link.OpenCodeModel:
     return now.model if now is not None else link.OpenCodeModel()
 
 
-async def _ask_model(
-    prompt: JudgePrompt, system: str, hearing: OngoingJudgement, model: link.OpenCodeModel
-) -> str:
-    """Return the model's answer, valid or not. Raises NoVerdictError if there is none."""
+async def _ask_model(asked: JudgeRequest, system: str) -> str:
+    hearing, model = asked.hearing, _choose_model(asked.settings)
     body: dict[str, Any] = {"agent": link.JUDGE_AGENT, "system": system, "tools": {"*": False}}
     body |= {"model": {"providerID": model.provider, "modelID": model.name}} if model.name else {}
-    body["parts"] = [{"type": "text", "text": prompt.case}]
+    body["parts"] = [{"type": "text", "text": asked.prompt.case}]
     async with _temporary_session() as path:
         hearing.begin()
         try:
@@ -187,10 +156,8 @@ def _choose_run(environment: Mapping[str, str]) -> ChosenBackend:
     return ChosenBackend(BACKEND, f"OpenCode's model, through `{program} run`")
 
 
-async def _ask_run(
-    prompt: JudgePrompt, system: str, hearing: OngoingJudgement, environment: Mapping[str, str]
-) -> str:
-    """Return the model's answer, valid or not. Raises NoVerdictError if there is none, and OSError."""
+async def _ask_run(asked: JudgeRequest, system: str) -> str:
+    environment, hearing = asked.environment, asked.hearing
     chosen = _choose_run(environment)
     if not chosen.backend:
         raise NoVerdictError(chosen.why)
@@ -204,7 +171,7 @@ async def _ask_run(
         given = AgentInvocation(
             command=command,
             environment={**environment, **told},
-            stdin=prompt.case.encode("utf-8", "replace"),
+            stdin=asked.prompt.case.encode("utf-8", "replace"),
         )
         ended, printed, complaint = await run_invocation(given, folder, hearing.left, stream.feed, tied=True)
     stream.close(printed, complaint)

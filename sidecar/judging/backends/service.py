@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Struct
 
-from sidecar.judging.backends.answer import NoVerdictError, OngoingJudgement, ask_for_verdict, schema_text
+from sidecar.judging.backends.answer import JudgeRequest, ModelJudge, NoVerdictError
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.errors import ServiceError
 from sidecar.kernel.masking import MASK_TEXT
@@ -28,17 +28,12 @@ if TYPE_CHECKING:
 
     from sidecar.judging.backends.prompt import JudgePrompt
     from sidecar.judging.backends.services import Dialect
-    from sidecar.kernel.effects import JudgeCase
-    from sidecar.kernel.events import JudgeAnswered, JudgeFailed
-    from sidecar.kernel.evidence import Verdict
     from sidecar.kernel.masking import SecretMask
     from sidecar.kernel.settings import Settings
     from sidecar.platform.chat import ChatAnswer
     from sidecar.platform.http import ServiceAddress, ServiceConnection
 
 
-STRUCTURE_FILE: Final = "structure.md"
-"""Instructions for the model if its service does not enforce the structure; the schema follows."""
 REMEMBERED_FORMS_LIMIT: Final = 100
 """Services whose accepted form is remembered."""
 
@@ -51,7 +46,7 @@ class _Target(Struct, frozen=True):
     keys: ApiKeyFinder
 
 
-class ServiceJudge:
+class ServiceJudge(ModelJudge):
     """Implements `Judge`."""
 
     def __init__(
@@ -61,9 +56,9 @@ class ServiceJudge:
         own: Mapping[str, str],
         secrets: Callable[[Mapping[str, str]], SecretMask],
     ) -> None:
-        """`texts`: the folder of judge.md; `own`: the environment of the sidecar; `secrets` builds a mask."""
-        self._dialect = dialect
-        self._texts = texts
+        """`texts` as above; `own`: the environment of the sidecar; `secrets` builds a mask."""
+        super().__init__(texts)
+        self._dialect, self.backend = dialect, dialect.backend
         self._own = own
         self._secrets = secrets
         self._forms: dict[tuple[str, str], int] = {}
@@ -78,16 +73,11 @@ class ServiceJudge:
         key = f"the key is in {where}" if where else "no key, on this machine"
         return ChosenBackend(self._dialect.backend, f"{target.model} at {target.address.authority}; {key}")
 
-    async def ask(
-        self, case: JudgeCase, environment: Mapping[str, str], settings: Settings
-    ) -> JudgeAnswered | JudgeFailed:
-        """Return one verdict, or why there is none."""
-        hearing = OngoingJudgement(self._dialect.backend, "", settings.judge.seconds)
-        return await hearing.close(self._verdict(case, environment, settings, hearing))
+    def model(self, settings: Settings) -> str:  # noqa: ARG002 - as all
+        return ""
 
-    async def _verdict(
-        self, case: JudgeCase, environment: Mapping[str, str], settings: Settings, hearing: OngoingJudgement
-    ) -> Verdict:
+    async def answer(self, asked: JudgeRequest) -> str:
+        environment, settings, hearing = asked.environment, asked.settings, asked.hearing
         target = self._target(environment, settings)
         hearing.model = target.model
         key = await target.keys.fetch()
@@ -99,16 +89,12 @@ class ServiceJudge:
 
         headers = self._dialect.headers(secret)
         async with http.open_service_connection(target.address, environment, headers, hearing, mask) as line:
-
-            async def answer(prompt: JudgePrompt) -> str:
-                said = await self._answer(target, line, prompt)
-                cents = answer_price_cents(target.model, said.usage, model_prices(settings))
-                hearing.pay(said.usage.tokens, cents)
-                if said.fault:
-                    raise NoVerdictError(line_of(mask(said.fault)))
-                return said.text
-
-            return await ask_for_verdict(answer, case, self._texts)
+            said = await self._answer(target, line, asked.prompt)
+        cents = answer_price_cents(target.model, said.usage, model_prices(settings))
+        hearing.pay(said.usage.tokens, cents)
+        if said.fault:
+            raise NoVerdictError(line_of(mask(said.fault)))
+        return said.text
 
     def _target(self, environment: Mapping[str, str], settings: Settings) -> _Target:
         """Find the target. Raises NoVerdictError if something is missing."""
@@ -144,8 +130,7 @@ class ServiceJudge:
 
     async def _post(self, target: _Target, line: ServiceConnection, prompt: JudgePrompt, form: int) -> bytes:
         if form:
-            told = (self._texts / STRUCTURE_FILE).read_text(encoding="utf-8").strip()
-            prompt = prompt._replace(system=f"{prompt.system}\n\n{told}\n\n{schema_text()}")
+            prompt = prompt._replace(system=self.with_structure(prompt.system))
         asked = self._dialect.body(prompt, target.model, form)
         content = msgspec.json.encode(asked)
         return await line.post(self._dialect.url(target.address.url), content)

@@ -74,7 +74,7 @@ class TestAsking:
         (given,) = host.given(PROMPT)
         assert given["body"] == {
             "agent": "supervisor-judge",
-            "system": f"{prompt.system}\n\n{structure}\n{schema_text()}",
+            "system": f"{prompt.system}\n\n{structure}\n\n{schema_text()}",
             "tools": {"*": False},
             "model": MODEL,
             "parts": [{"type": "text", "text": prompt.case}],
