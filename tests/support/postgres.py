@@ -24,6 +24,12 @@ from sidecar.platform.team.postgres import PostgresDatabase
 
 OWNER: Final = "supervisor"
 """The login that made the cluster and may do anything. Nobody is asked for a password."""
+LOGINS: Final = {
+    "agent1": "supervisor_agent",
+    "agent2": "supervisor_agent",
+    "person": "supervisor_person",
+}
+"""Logins that each cluster has, and their roles; see `as_login`."""
 TEMPLATE: Final = "initialised"
 READY: Final = "ready to accept connections"
 SETTINGS: Final = {
@@ -109,6 +115,11 @@ def run_sql(url: str, *statements: str) -> list[tuple[Any, ...]]:
         return cursor.fetchall() if cursor.description else []
 
 
+def as_login(url: str, login: str) -> str:
+    """The same database for another login."""
+    return url.replace(f"//{OWNER}@", f"//{login}@")
+
+
 @contextmanager
 def postgres_cluster() -> Iterator[PostgresServer]:
     """A server that runs, with an initialised database to copy. Where none is installed the test is skipped,
@@ -122,6 +133,8 @@ def postgres_cluster() -> Iterator[PostgresServer]:
             database = PostgresDatabase(server.url(TEMPLATE))
             database.init()
             database.close()
+            for login, role in LOGINS.items():
+                run_sql(server.url("postgres"), f"CREATE ROLE {login} LOGIN IN ROLE {role}")
             yield server
         finally:
             server.stop("immediate")
