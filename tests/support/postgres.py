@@ -58,6 +58,10 @@ class PostgresServer:
         make = ("-D", f"{folder}/data", "-U", OWNER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
         subprocess.run(self._command("initdb", *make), check=True, capture_output=True, cwd=folder)
 
+    @property
+    def runs(self) -> bool:
+        return self._process is not None
+
     def start(self, **settings: str) -> None:
         """Start it with these settings besides ours; return when it takes connections."""
         options = (f"-c{name}={value}" for name, value in (SETTINGS | settings).items())

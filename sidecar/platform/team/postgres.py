@@ -11,7 +11,7 @@ import ipaddress
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
@@ -75,16 +75,10 @@ class TeamCheck(Struct, frozen=True, kw_only=True):
 
     def objection(self, *, insecure: bool = False) -> str:
         """Return why agents may not join it, and what to type; "" where they may."""
-        newest = len(team_statements(POSTGRESQL.name).migrations)
         rows = (
             (self.server < OLDEST, f"its PostgreSQL is {self.server // 10000}; {OLDEST // 10000} is needed"),
             (not self.encrypted and not self.local and not insecure, UNENCRYPTED),
-            (not self.schema, "it has no team yet\n  - an administrator types: supervisor team init URL"),
-            (
-                self.schema < newest,
-                "its tables are older\n  - an administrator types: supervisor team init URL",
-            ),
-            (self.schema > newest, "a newer Supervisor made its tables\n  - install that one here"),
+            (bool(why := _schema_objection(self.schema)), why),
             (
                 not self.role,
                 "this login has no part in it\n  - an administrator types: supervisor team invite NAME",
@@ -92,6 +86,14 @@ class TeamCheck(Struct, frozen=True, kw_only=True):
             (self.role == "person", PERSON_LOGIN),
         )
         return next((why for holds, why in rows if holds), "")
+
+
+def _schema_objection(schema: int) -> str:
+    newest = len(team_statements(POSTGRESQL.name).migrations)
+    if schema > newest:
+        return "a newer Supervisor made its tables\n  - install that one here"
+    older = "its tables are older" if schema else "it has no team yet"
+    return "" if schema == newest else f"{older}\n  - an administrator types: supervisor team init URL"
 
 
 class PostgresDatabase:
@@ -106,28 +108,42 @@ class PostgresDatabase:
         self._password = password or None
         self._lock = threading.RLock()
         self._connection: psycopg.Connection[dict[str, Any]] | None = None
+        self._fits = False
+        """Whether the tables that this connection found are of this version."""
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
-        with self._lock, self._errors():
-            connection = self._connected()
-            with connection.transaction():
-                yield _PostgresConnection(connection)
+        with self._of_any_version() as own:
+            if not self._fits and (why := _schema_objection(self.version())):
+                raise TeamRefusedError(f"the team's database cannot be used: {why}")
+            self._fits = True
+            yield own
+
+    @contextmanager
+    def _of_any_version(self) -> Iterator[Connection]:
+        """Open a transaction, on a new connection where the server left the last one meanwhile."""
+        import psycopg  # noqa: PLC0415 - as in _connected
+
+        with self._lock, self._errors(), ExitStack() as stack:
+            is_new = self._connection is None
+            try:
+                stack.enter_context(self._connected().transaction())
+            except psycopg.OperationalError:
+                if is_new:
+                    raise
+                self.close()
+                stack.enter_context(self._connected().transaction())
+            yield _PostgresConnection(self._connected())
 
     def version(self) -> int:
-        with self.transaction() as own:
+        with self._of_any_version() as own:
             if not own.rows(KNOWN_VERSION, {})[0]["there"]:
                 return 0
             return int(own.rows("SELECT MAX(number) AS number FROM version", {})[0]["number"])
 
-    def server_version(self) -> int:
-        """Return the version of the server, as it numbers them: 150018."""
-        with self._lock, self._errors():
-            return self._connected().info.server_version
-
     def check(self) -> TeamCheck:
         """Find out what it is, and who this login is there."""
-        with self.transaction() as own:
+        with self._of_any_version() as own:
             began = time.time()
             now = own.rows(f"SELECT {POSTGRESQL.parts['now']} AS now", {})[0]["now"]
             offset = now - (began + time.time()) / 2
@@ -156,7 +172,7 @@ class PostgresDatabase:
     def init(self) -> None:
         """Make schema, roles and tables, or bring them to this version. The login must be allowed to."""
         version = self.version()
-        with self.transaction() as own:
+        with self._of_any_version() as own:
             for role in ROLES:
                 if not own.rows("SELECT 1 AS there FROM pg_roles WHERE rolname = %(role)s", {"role": role}):
                     own.script(f"CREATE ROLE {role} NOLOGIN")
@@ -172,24 +188,34 @@ class PostgresDatabase:
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
-                self._connection = None
+                self._connection, self._fits = None, False
 
     def _connected(self) -> psycopg.Connection[dict[str, Any]]:
         import psycopg  # noqa: PLC0415 - a sidecar without a team does without
+        from psycopg.conninfo import make_conninfo  # noqa: PLC0415 - the same
+        from psycopg.pq import PGconn, Ping  # noqa: PLC0415 - the same
         from psycopg.rows import dict_row  # noqa: PLC0415 - the same
 
         if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(
-                self._url,
-                password=self._password,
-                autocommit=True,
-                row_factory=dict_row,
-                application_name=SCHEMA,
-                connect_timeout=CONNECT_S,
-                tcp_user_timeout=ANSWER_S * 1000,
-                keepalives_idle=ANSWER_S,
-                options=f"-c search_path={SCHEMA} -c statement_timeout={ANSWER_S}s",
-            )
+            try:
+                self._connection = psycopg.connect(
+                    self._url,
+                    password=self._password,
+                    autocommit=True,
+                    row_factory=dict_row,
+                    application_name=SCHEMA,
+                    connect_timeout=CONNECT_S,
+                    tcp_user_timeout=ANSWER_S * 1000,
+                    keepalives_idle=ANSWER_S,
+                    keepalives_interval=ANSWER_S,
+                    options=f"-c search_path={SCHEMA} -c statement_timeout={ANSWER_S}s",
+                )
+            except psycopg.OperationalError as error:
+                # libpq gives no code for a refused login; a server that answers others is not away.
+                probe = make_conninfo(self._url, connect_timeout=CONNECT_S, sslmode="prefer")
+                if PGconn.ping(probe.encode()) != Ping.OK:
+                    raise
+                raise TeamRefusedError(f"the team's database refused: {_first_line(error)}") from error
         return self._connection
 
     @contextmanager
@@ -198,13 +224,16 @@ class PostgresDatabase:
 
         try:
             yield
-        except psycopg.ProgrammingError as error:
-            raise TeamRefusedError(f"the team's database refused: {_first_line(error)}") from error
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        except (
+            psycopg.OperationalError,
+            psycopg.InterfaceError,
+            psycopg.errors.ReadOnlySqlTransaction,  # another server took its place
+        ) as error:
             with suppress(psycopg.Error):
                 self.close()
-            raise TeamAwayError(f"the team's database is away: {_first_line(error)}") from error
+            raise TeamAwayError(f"the team's database is not available: {_first_line(error)}") from error
         except psycopg.Error as error:
+            self._fits = False  # its tables may have been changed
             raise TeamRefusedError(f"the team's database refused: {_first_line(error)}") from error
 
 
