@@ -117,19 +117,19 @@ def test_a_login_that_the_server_refuses_is_told_from_a_server_that_is_away(serv
 
 
 @pytest.mark.parametrize(
-    ("number", "why"),
+    ("change", "why"),
     [
-        ("0", "has no team yet"),
-        ("1", "older.*\n.*supervisor team init"),
-        ("number + 1", "a newer Supervisor"),
+        ("UPDATE supervisor.version SET number = 0", "has no team yet"),
+        ("UPDATE supervisor.version SET number = 1", "older.*\n.*supervisor team init"),
+        ("UPDATE supervisor.version SET number = number + 1", "a newer Supervisor"),
     ],
 )
 def test_tables_of_another_version_are_not_used_and_what_to_type_is_said(
-    team_url: str, number: str, why: str
+    team_url: str, change: str, why: str
 ) -> None:
     with closing(TeamStore(PostgresDatabase(as_login(team_url, "agent1")), MEMBER)) as store:
         assert store.find("") == ()
-        run_sql(team_url, "UPDATE supervisor.version SET number = " + number)
+        run_sql(team_url, change)
         store.close()
         with pytest.raises(TeamRefusedError, match=why):
             store.find("")
