@@ -1,4 +1,4 @@
-"""`supervisor config`: shows, edits and describes the user's config.toml; which of its edits count."""
+"""`supervisor config`, `on` and `off`: the user's config.toml, which of its edits count, and the switches."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from sidecar.cli.goal import refuse_agents
+from sidecar.cli.link import call_sidecar
 from sidecar.cli.printing import echo, echo_json
 from sidecar.kernel.masking import MASK_TEXT
 from sidecar.kernel.rubric import HeldEdit
@@ -21,12 +22,14 @@ from sidecar.platform.client import SidecarClient, SidecarError
 from sidecar.platform.configuration import ConfigurationFile, SettingSource, user_config_file
 from sidecar.platform.paths import user_paths
 from sidecar.platform.steering import PROJECT_CONFIGURATION
+from sidecar.platform.toml import UnusableError, write_toml_value
 from sidecar.rubric.policy import PROJECT_RUBRIC_PATHS
-from sidecar.systems.supervision.people import HeldEditsRequest
+from sidecar.systems.supervision.people import HeldEditsRequest, SwitchRequest
 from sidecar.wiring.platform import build_steering
 
 SCHEMA_FILE: Final = "config.schema.json"
 """Beside config.toml, where editors find it by the first line of NEW_FILE."""
+SHADOW, REAL = ("mode", "shadow"), ("mode", "on")
 NEW_FILE: Final = f"#:schema ./{SCHEMA_FILE}\n# What may stand here: supervisor config show\n"
 
 
@@ -103,6 +106,48 @@ def config_path() -> Path:
     if place is None:
         raise click.ClickException("the environment names no home: set HOME")
     return place
+
+
+def write_setting(key: str, value: str | list[str]) -> Path:
+    """Write a string or list into the user's config.toml, and nothing else; return where that is."""
+    place = config_path()
+    try:
+        write_toml_value(place, key, value)
+    except UnusableError as error:
+        raise click.ClickException(f"{place}: {error}") from error
+    CommandLineFiles().vouch(place)
+    return place
+
+
+PROJECT_OPTION: Final = click.option(
+    "--project", is_flag=True, help="For this folder and what is below it only."
+)
+
+
+@click.command()
+@PROJECT_OPTION
+def off(*, project: bool) -> None:
+    """Switch Supervisor off: stops are left alone, goals cannot be set."""
+    _switch_supervisor(on=False, project=project)
+
+
+@click.command()
+@PROJECT_OPTION
+def on(*, project: bool) -> None:
+    """Switch Supervisor on again. Without --project this ends shadow mode, too."""
+    _switch_supervisor(on=True, project=project)
+    if ConfigurationFile(os.environ, CommandLineFiles()).load()[0].mode == "shadow":
+        if project:
+            echo("In shadow mode nothing is sent back. To end that: supervisor on")
+        else:
+            echo(f"Shadow mode ends: from the next stop on, agents are sent back ({write_setting(*REAL)}).")
+
+
+def _switch_supervisor(*, on: bool, project: bool) -> None:
+    refuse_agents()
+    folder = os.getcwd()  # noqa: PTH109 - sent as text
+    request = SwitchRequest(on=on, project=folder if project else None, folder=folder)
+    echo(call_sidecar("toggle", request, str))
 
 
 def _settings_schema() -> dict[str, Any]:

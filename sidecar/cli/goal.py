@@ -1,4 +1,4 @@
-"""The orders that only a user gives: `supervisor goal`, `retry`, `on`, `off` and `forget`."""
+"""The orders that only a user gives about sessions: `supervisor goal`, `retry` and `forget`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sidecar.kernel.orders import CLEAR_WORDS, GOAL_WORDS, Order, goal_order, pa
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
 from sidecar.systems.supervision.forgetting import ForgetRequest
-from sidecar.systems.supervision.people import OrderPermission, OrderRequest, SessionReport, SwitchRequest
+from sidecar.systems.supervision.people import OrderPermission, OrderRequest, SessionReport
 
 IN_AGENT_SHELLS = (*AGENT_VARIABLES, WORKER_MARKER, PROXIED_MARKER)
 """Environment variables that are set in an agent's shell."""
@@ -148,30 +148,6 @@ def _send_order(session: str, order: Order, *, silent: bool = False) -> None:
         raise click.ClickException(in_shell("\n".join(reply.lines)))
     if not silent:
         echo(in_shell("\n".join(reply.lines)))
-
-
-PROJECT_OPTION = click.option("--project", is_flag=True, help="For this folder and what is below it only.")
-
-
-@click.command()
-@PROJECT_OPTION
-def off(*, project: bool) -> None:
-    """Switch Supervisor off: stops are left alone, goals cannot be set."""
-    _switch_supervisor(on=False, project=project)
-
-
-@click.command()
-@PROJECT_OPTION
-def on(*, project: bool) -> None:
-    """Switch Supervisor on again."""
-    _switch_supervisor(on=True, project=project)
-
-
-def _switch_supervisor(*, on: bool, project: bool) -> None:
-    refuse_agents()
-    folder = os.getcwd()  # noqa: PTH109 - sent as text
-    request = SwitchRequest(on=on, project=folder if project else None, folder=folder)
-    echo(call_sidecar("toggle", request, str))
 
 
 @click.command()

@@ -32,10 +32,16 @@ from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
 from sidecar.servers.methods import EventsPage, EventsRequest
 from sidecar.systems.supervision.decisions import read_decisions, replay_decision, worker_spending
-from sidecar.systems.supervision.policy.decision_story import STAGE_WORDING, Story, StoryStep, tell_decision
+from sidecar.systems.supervision.policy.decision_story import (
+    RULING_WORDING,
+    STAGE_WORDING,
+    Story,
+    StoryStep,
+    tell_decision,
+)
 from sidecar.systems.supervision.policy.history import GROUPINGS, Decision, check_figures, stop_figures
 
-RARE: Final = ("judged", "unpriced")
+RARE: Final = ("judged", "unpriced", "would_send_back", "would_be_right")
 """Figures that have a column only where there are any."""
 WHY_LENGTH: Final = 200
 """Characters of a reason in a table."""
@@ -148,11 +154,12 @@ def history(session: str, *, last: int, days: int, everywhere: bool, form: str |
 
 
 def _history_line(one: Decision) -> HistoryLine:
+    how = RULING_WORDING[one.stop.decided] if one.sent_back or one.in_shadow else one.stop.decided
     return HistoryLine(
         at=one.at,
         session=f"{one.session.host}:{one.session.id}",
         project=one.project,
-        decided=f"{f'{one.what}: ' if one.what else ''}{'sent back' if one.sent_back else one.stop.decided}",
+        decided=f"{f'{one.what}: ' if one.what else ''}{how}",
         by=one.stop.rule or STAGE_WORDING.get(one.stop.stage, one.stop.stage),
         why=clean_line(one.stop.detail),
         afterwards=one.followed or "",

@@ -13,8 +13,8 @@ from typing import Final
 
 import click
 
-from sidecar.cli.config import CommandLineFiles
-from sidecar.cli.goal import refuse_agent_shell
+from sidecar.cli.config import SHADOW, CommandLineFiles, config_path, write_setting
+from sidecar.cli.goal import refuse_agent_shell, refuse_agents
 from sidecar.cli.options import HostChoice
 from sidecar.cli.printing import echo
 from sidecar.hosts.installers import INSTALLERS, build_installers
@@ -69,10 +69,20 @@ YES_OPTION: Final = click.option(
 @SCOPE_OPTION
 @RUBRIC_EDITOR_OPTION
 @STATUS_LINE_OPTION
+@click.option(
+    "--shadow", is_flag=True, help="Only judge and show what would be sent back, until: supervisor on."
+)
 @YES_OPTION
 @PRINT_ONLY_OPTION
 def install(  # noqa: PLR0913 - one parameter per option
-    host: str, scope: str, *, with_rubric_editor: bool, with_status_line: bool, yes: bool, print_only: bool
+    host: str,
+    scope: str,
+    *,
+    with_rubric_editor: bool,
+    with_status_line: bool,
+    shadow: bool,
+    yes: bool,
+    print_only: bool,
 ) -> None:
     """Put Supervisor into a host: its plugin, and which sidecar the plugin starts.
 
@@ -91,7 +101,12 @@ def install(  # noqa: PLR0913 - one parameter per option
         options=options,
         agree=lambda question: yes or (sys.stdin.isatty() and click.confirm(question)),
     )
-    _put(installer, order, Steps(print_only, echo))
+    steps = Steps(print_only, echo)
+    if shadow:
+        refuse_agents(noted=True)
+        said = "only judge, and show what would be sent back, in every host, until you type: supervisor on"
+        steps.do(f"{said} (mode, in {config_path()})", write_setting, *SHADOW)
+    _put(installer, order, steps)
 
 
 @click.command()

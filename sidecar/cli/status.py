@@ -67,6 +67,8 @@ def _print_report(report: SessionReport) -> None:
         console.print(Text(task.text, style=task.style), soft_wrap=True)
     if report.off:
         console.print(f"Supervisor is {report.off}. Type: {switch_on_command(report.off)}", markup=False)
+    if report.shadow:
+        console.print(report.shadow, markup=False, soft_wrap=True)
     for line in report.limits:
         console.print(f"Agents wait: {line}", markup=False, soft_wrap=True)
     console.print(spending_line(report.spending), markup=False)

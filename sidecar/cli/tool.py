@@ -11,7 +11,7 @@ import click
 import msgspec
 from msgspec import Raw
 
-from sidecar.cli.config import CommandLineFiles, config_path
+from sidecar.cli.config import CommandLineFiles, write_setting
 from sidecar.cli.goal import agent_shell_marker, refuse_agents
 from sidecar.cli.link import call_sidecar
 from sidecar.cli.printing import echo, echo_json, echo_json_text
@@ -21,7 +21,6 @@ from sidecar.platform.client import SidecarClient, SidecarError
 from sidecar.platform.configuration import ConfigurationFile
 from sidecar.platform.paths import user_paths
 from sidecar.platform.rpc import LINE_LIMIT
-from sidecar.platform.toml import UnusableError, write_toml_list
 from sidecar.servers.tools.door import ToolListing, ToolOutcome, ToolRequest
 
 if TYPE_CHECKING:
@@ -167,14 +166,11 @@ def _switch_toolset(name: str, *, on: bool) -> None:
     """Write the choice into the user's config.toml, and notify connected agents."""
     refuse_agents()
     settings, _ = ConfigurationFile(os.environ).load()
-    others = [one for one in settings.toolsets if one != name]
-    wanted = ([*settings.toolsets] if name in settings.toolsets else [*others, name]) if on else others
-    place = config_path()
-    try:
-        write_toml_list(place, CONFIG_KEY, wanted)
-    except UnusableError as error:
-        raise click.ClickException(f"{place}: {error}") from error
-    CommandLineFiles().vouch(place)
+    others: list[str] = [one for one in settings.toolsets if one != name]
+    wanted: list[str] = (
+        ([*settings.toolsets] if name in settings.toolsets else [*others, name]) if on else others
+    )
+    place = write_setting(CONFIG_KEY, wanted)
     with suppress(SidecarError):  # a running sidecar notifies its clients; none is started for that
         SidecarClient(user_paths(), starts=False).call("toolsets", None, Raw)
     echo(f"The toolset {name} is {'on' if on else 'off'} ({place}).")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
@@ -39,8 +39,9 @@ KEY_LINE: Final = re.compile(
     rf"\s*+(\[?\[?)\s*+((?:{KEY_PART.pattern})(?:\s*+\.\s*+(?:{KEY_PART.pattern}))*+)\s*+(?:=|\]\]?\s*+(?:#.*)?$)"
 )
 """A table's header, or the beginning of a pair."""
-LIST: Final = re.compile(r"""[ \t]*\[(?:[^]"'#]|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')*+\]""")
-"""A list without comments in it."""
+STRING: Final = r"""(?:"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+VALUE: Final = re.compile(rf"""[ \t]*(?:{STRING}|\[(?:[^]"'#]|{STRING})*+\])""")
+"""A string, or a list without comments in it."""
 
 TomlKey = tuple[str, ...]
 
@@ -110,11 +111,11 @@ def _key_lines(source: str) -> dict[TomlKey, int]:
     return lines
 
 
-# --- Changing one list of a file, and no other byte ---------------------------------------------------------
+# --- Changing one value of a file, and no other byte --------------------------------------------------------
 
 
-def write_toml_list(path: Path, key: str, wanted: Sequence[str]) -> None:
-    """Write the list at the root of the file, which is created if missing. A link is followed.
+def write_toml_value(path: Path, key: str, wanted: str | list[str]) -> None:
+    """Write a string or list at the root of the file, which is created if missing. A link is followed.
 
     Raises UnusableError for a file that is not TOML or cannot be changed safely, OSError.
     """
@@ -126,24 +127,23 @@ def write_toml_list(path: Path, key: str, wanted: Sequence[str]) -> None:
         raw, mode = b"", OWNER_FILE
     path.parent.mkdir(mode=OWNER_FOLDER, parents=True, exist_ok=True)
     lead = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
-    edited = edit_toml_list(raw.removeprefix(lead).decode(), key, wanted)
+    edited = edit_toml_value(raw.removeprefix(lead).decode(), key, wanted)
     write_whole(path, lead + edited.encode(), durable=True)
     path.chmod(mode & 0o777)
 
 
-def edit_toml_list(source: str, key: str, wanted: Sequence[str]) -> str:
-    """Return the source with the list set under a key at its root. Raises UnusableError.
+def edit_toml_value(source: str, key: str, wanted: str | list[str]) -> str:
+    """Return the source with a string or list set under a key at its root. Raises UnusableError.
 
     A list with a comment in it is not changed, because the comment would be lost.
     """
-    items = ", ".join(msgspec.json.encode(one).decode() for one in wanted)
-    line = f"{key} = [{items}]"
-    meant = {**tomllib.loads(source), key: list(wanted)}
+    line = f"{key} = {msgspec.json.format(msgspec.json.encode(wanted), indent=0).decode()}"
+    meant = {**tomllib.loads(source), key: wanted}
     if meant == tomllib.loads(source):
         return source
-    lists = re.finditer(rf"^[\"']?{re.escape(key)}[\"']?[ \t]*={LIST.pattern}", source, re.MULTILINE)
+    values = re.finditer(rf"^[\"']?{re.escape(key)}[\"']?[ \t]*={VALUE.pattern}", source, re.MULTILINE)
     end = "\r\n" if "\r\n" in source else "\n"
-    for start, stop, text in (*((*one.span(), line) for one in lists), (0, 0, line + end)):
+    for start, stop, text in (*((*one.span(), line) for one in values), (0, 0, line + end)):
         made = source[:start] + text + source[stop:]
         with suppress(ValueError):
             if tomllib.loads(made) == meant:

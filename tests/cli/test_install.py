@@ -94,6 +94,24 @@ def test_installing_records_the_runtime_and_asks_the_host_to_do_the_rest(
         assert line in said
 
 
+@pytest.mark.usefixtures("host", "command")
+def test_installed_in_shadow_mode_it_says_so_and_the_rest_of_the_settings_stays(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = config.config_path()
+    place.parent.mkdir(parents=True)
+    place.write_text("max_attempts = 3\n", encoding="utf-8")
+    typed = ["install", "claude-code", "--shadow"]
+    assert cli.run_command([*typed, "--print-only"]) == 0
+    assert "until you type: supervisor on" in capsys.readouterr().out
+    assert place.read_text(encoding="utf-8") == "max_attempts = 3\n"
+    assert cli.run_command(typed) == 0
+    assert place.read_text(encoding="utf-8") == 'mode = "shadow"\nmax_attempts = 3\n'
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert cli.run_command(typed) == 1
+    assert "only the user may do this" in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("command")
 def test_without_the_host_nothing_is_half_done(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
     host.claude.unlink()

@@ -131,6 +131,26 @@ async def test_status_tells_what_was_decided_and_why(stage: Stage) -> None:
     assert "stops  sent back  right" in shown
 
 
+@pytest.mark.proves("seeing and asking back")
+async def test_shadow_mode_shows_what_it_would_send_back_until_it_is_switched_on(stage: Stage) -> None:
+    settings = stage.scene.home / ".config" / "supervisor" / "config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('mode = "shadow"\n', encoding="utf-8")
+    agent = await stage.agent_with_goal()
+    agent.say("All tests pass.")
+    assert (await agent.stop()).system_message.startswith("Supervisor: shadow mode: would have sent back: ")
+    assert "shadow mode: nothing is sent back" in stage.supervisor("status").stdout
+    (shown,) = json.loads(stage.supervisor("history", "--json").stdout)
+    assert (shown["decided"], shown["by"]) == ("would have been sent back", "checks")
+    assert "would have been sent back by checks" in stage.supervisor("explain").stdout
+    assert "To end that: supervisor on" in stage.supervisor("on", "--project").stdout
+    assert "Shadow mode ends" in stage.supervisor("on").stdout
+    assert settings.read_text(encoding="utf-8") == 'mode = "on"\n'
+    assert "Shadow mode" not in stage.supervisor("on").stdout
+    agent.say("All tests pass.")
+    assert (await agent.stop()).system_message.startswith("Supervisor: sent back 1/16: ")
+
+
 def _socket_is_a_folder(stage: Stage) -> None:
     stage.end_sidecar()
     (stage.sessions.parent / "run" / "sidecar.sock").unlink(missing_ok=True)

@@ -29,6 +29,7 @@ TONES: Final[Mapping[str, tuple[str, str, tuple[str, ...]]]] = {
     "judged": ("≈", "judged, not proved", (RestReason.JUDGED,)),
     "rested": ("·", "rested", ()),
     "sent-back": ("↩", "sent back", (CONTINUE_DECISION, Action.ITERATE, Action.ESCALATE, Action.COUNCIL)),
+    "shadow": ("↪", "would have been sent back", (RestReason.SHADOW,)),
     "needs": ("!", "needs you", LEFT_TO_PEOPLE),
 }
 """What a ruling means to a person: a class, its sign and words, and the rulings; all others are "rested".

@@ -27,7 +27,7 @@ OFFER: Final = SystemOffer(
         Verb("eval", "eval:evaluation", "Measure a judge or a rubric on known stops.", Section.CHECKS),
         Verb("rubric", "rubric", "Show, init, check, diff and replay rubrics.", Section.CHECKS),
         Verb("inbox", "inbox", "Take stops as files, from agents that have no hooks.", Section.ALONE),
-        Verb("on", "goal", "Switch Supervisor on, for a project or for you.", Section.GOAL),
-        Verb("off", "goal", "Switch Supervisor off, for a project or for you.", Section.GOAL),
+        Verb("on", "config", "Switch Supervisor on, out of shadow mode, too.", Section.GOAL),
+        Verb("off", "config", "Switch Supervisor off, for a project or for you.", Section.GOAL),
     ),
 )

@@ -108,7 +108,8 @@ class BudgetReport(Struct, frozen=True, kw_only=True):
 class SessionReport(Struct, frozen=True, kw_only=True):
     """The status of a session, and of all others of the folder. `session` is empty where none is known.
 
-    `text` says in lines where its goal stands and what it does; `activity` is the latter. `exit_code`: see
+    `text` says in lines where its goal stands and what it does; `activity` is the latter. `shadow` is what
+    shadow mode would have done, "" where it is off. `exit_code`: see
     ExitCode. `rubric` is the file in force. `spending` is the cost of judging today, for all
     sessions together, `limits` say whose agents wait for a model service. `story` are the newest entries of
     the record; `set_aside` and `troubles` are lines that say what is wrong and where. `sessions` are those in
@@ -125,6 +126,7 @@ class SessionReport(Struct, frozen=True, kw_only=True):
     exit_code: int = 3
     budget: BudgetReport | None = None
     off: str = ""
+    shadow: str = ""
     rubric: str = ""
     spending: Spending = Spending()
     limits: tuple[str, ...] = ()
@@ -188,6 +190,7 @@ class CommandLineService:
         rubric = self._services.rubrics.load(session.project if session else who.project, {})
         common = SessionReport(
             off=off,
+            shadow=self._supervisor.shadow_line(settings),
             rubric=rubric.origin,
             spending=spending,
             limits=current_limits(self._services.log, self._services.clock.now()),

@@ -29,9 +29,10 @@ from sidecar.kernel.events import (
     TurnFailed,
 )
 from sidecar.kernel.goal import GoalStatus
-from sidecar.kernel.log import EventData, OrderGiven, SessionNoted
+from sidecar.kernel.log import EventData, EventFilter, OrderGiven, SessionNoted, StopJudged, event_kind
 from sidecar.kernel.orders import Giver, Origin
 from sidecar.kernel.session import MemoryGap, Session, SessionKey, active_goal
+from sidecar.kernel.settings import Settings
 from sidecar.platform.log_readings import SUPERVISION
 from sidecar.platform.ports import StaleSessionError, built_on_use, load_readable, remember_newest
 from sidecar.platform.services import note_event
@@ -39,6 +40,7 @@ from sidecar.platform.state import LOOK
 from sidecar.systems.supervision.environments import digest_environment, running_host
 from sidecar.systems.supervision.gate_requests import GateApprovals, SessionChecks
 from sidecar.systems.supervision.policy import orders, sessions
+from sidecar.systems.supervision.policy.history import Decision, add_follow_ups, describe_shadow
 from sidecar.systems.supervision.policy.orders import (
     describe_session,
     order_message,
@@ -74,7 +76,8 @@ STALE_CONTINUATION = "not sent to the agent, as what was typed after its stop ca
 """The answer to a continuation that the host sends as a prompt, and too late."""
 
 SWITCHED_ON = "Supervisor: on. To hold the agent to a goal, type: /supervisor:goal all tests pass"
-SHADOW_MODE = "Supervisor: shadow mode: nothing is sent back, only recorded. Type: supervisor config edit"
+SHADOW_STOPS_READ = 500
+"""Stops of which shadow mode is summed up."""
 SETTINGS_WRONG = "Supervisor: settings have errors, defaults hold there: {}. Type: supervisor config edit"
 
 log = logging.getLogger(__name__)
@@ -275,7 +278,19 @@ class Supervisor:
         off = event.headless or not settings.facts_line or self._services.switches.off(event.project)
         if session is not None or off or event.origin is not SessionOrigin.STARTUP:
             return NoReply(watch=watch)
-        return NoReply(note=SHADOW_MODE if settings.mode == "shadow" else SWITCHED_ON, watch=watch)
+        return NoReply(note=self.shadow_line(settings) or SWITCHED_ON, watch=watch)
+
+    def shadow_line(self, settings: Settings) -> str:
+        """Say in a line what shadow mode is, or would have done by now; "" where it is off."""
+        if settings.mode != "shadow":
+            return ""
+        newest = self._services.log.newest(EventFilter(kinds=(event_kind(StopJudged),)), SHADOW_STOPS_READ)
+        stops = (
+            Decision(at=one.at, day="", session=one.session, project=one.project, stop=one.data)
+            for one in newest
+            if one.session and isinstance(one.data, StopJudged) and one.data.decided != RestReason.SUBAGENT
+        )
+        return describe_shadow(add_follow_ups(stops), self._services.clock.now())
 
     def _prompt(self, event: PromptSubmitted) -> HostAnswer:
         """Handle a prompt; that its agent works is saved once the host is answered."""
@@ -397,7 +412,7 @@ class Supervisor:
             why = f"the state could not be saved ({error.strerror or error}), so nothing would be enforced"
             return orders.refusal(f"refused: {why}. Type in a shell: supervisor doctor")
         self._note_order(event, reply)
-        notes = [SHADOW_MODE] if settings.mode == "shadow" else []
+        notes = [said] if (said := self.shadow_line(settings)) else []
         notes += [SETTINGS_WRONG.format(one) for one in errors[:1]]
         reply = replace(reply, notes=(*reply.notes, *notes))
         if not reply.work or (goal := session.goal) is None:

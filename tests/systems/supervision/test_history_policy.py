@@ -19,6 +19,7 @@ from sidecar.systems.supervision.policy.history import (
     Decision,
     add_follow_ups,
     check_figures,
+    describe_shadow,
     flaky_checks,
     stop_figures,
 )
@@ -77,6 +78,49 @@ def test_figures_add_up_by_group_and_leave_subagents_out() -> None:
     assert of_host.stops == 4
 
 
+def test_what_shadow_mode_would_have_sent_back_is_counted_apart_and_right_only_where_a_check_shows_it() -> (
+    None
+):
+    stops = add_follow_ups(
+        [
+            decision("shadow", gates=(FAILS,)),
+            decision("achieved", gates=(PASSES,), tree="t2"),
+            decision("shadow"),
+            decision("nothing-suspicious", tree="t3"),
+        ]
+    )
+    (found,) = stop_figures(stops, "all")
+    assert (found.sent_back, found.right, found.nothing) == (0, 0, 0)
+    assert (found.would_send_back, found.would_be_right) == (2, 1)
+
+
+IN_SHADOW = [decision("shadow", gates=(FAILS,)), decision("only-talk", gates=(PASSES,))]
+A_WEEK_S = 7 * 86_400.0
+
+
+@pytest.mark.parametrize(
+    ("stops", "later", "said"),
+    [
+        ([], 9 * A_WEEK_S, "nothing is sent back, only recorded."),
+        (IN_SHADOW, A_WEEK_S - 1, "nothing is sent back, only recorded."),
+        (
+            IN_SHADOW,
+            A_WEEK_S,
+            "2 stops in 7 days, 1 would have been sent back, 1 of them shown to be right: ",
+        ),
+        (IN_SHADOW * 25, 60.0, "50 stops in 1 day, 25 would have been sent back, 25 of them "),
+        ([*IN_SHADOW * 30, decision(), *IN_SHADOW], 60.0, "nothing is sent back, only recorded."),
+    ],
+    ids=["no stop", "less than a week", "a week", "many stops", "of a time before it"],
+)
+def test_shadow_mode_is_summed_up_after_a_week_or_many_stops(
+    stops: list[Decision], later: float, said: str
+) -> None:
+    line = describe_shadow(add_follow_ups(stops), 1.0 + later)
+    assert line.startswith(f"Supervisor: shadow mode: {said}")
+    assert line.endswith(" Type in a shell: supervisor on")
+
+
 def test_checks_are_sorted_by_time_and_an_answer_from_memory_is_no_run() -> None:
     stops = [
         decision(gates=("lint: passed", FAILS), gate_seconds=(9.0, 3.0)),
@@ -112,6 +156,7 @@ def test_a_check_that_failed_and_passed_on_the_same_files_is_flaky(
         ("unjudged", {"stage": "judge"}, "not judged"),
         ("only-talk", {"stage": "skip rules"}, "only talk"),
         ("judged", {"stage": "judge"}, "judged"),
+        ("shadow", {"stage": "gates"}, "would have been sent back by checks"),
     ],
 )
 def test_a_ruling_is_summed_up_in_plain_words(decided: str, stop: dict[str, str], said: str) -> None:

@@ -53,7 +53,7 @@ async def test_a_new_session_has_no_goal_and_no_state_before_something_happens(f
 
 
 HERE = "on. To hold the agent to a goal, type: /supervisor:goal all tests pass"
-SHADOW = "shadow mode: nothing is sent back, only recorded. Type: supervisor config edit"
+SHADOW = "shadow mode: nothing is sent back, only recorded. Type in a shell: supervisor on"
 STARTUP = SessionOrigin.STARTUP
 GREETINGS: dict[str, tuple[str, Settings, bool, SessionOrigin, dict[str, Any]]] = {
     "a new session": (HERE, Settings(), True, STARTUP, {}),

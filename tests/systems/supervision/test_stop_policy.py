@@ -112,12 +112,15 @@ def test_a_goal_that_is_sent_back_remembers_why_and_forgets_that_it_was_not_judg
     ],
     ids=["rule", "verdict", "failed gate", "gate that could not run"],
 )
-def test_in_shadow_mode_it_says_what_it_would_have_said_and_says_nothing(world: World) -> None:
+def test_in_shadow_mode_the_person_reads_what_would_have_been_sent_back_and_the_agent_nothing(
+    world: World,
+) -> None:
     before = with_goal(checks=("make",))
     meant = play(before, world).sent_back.feedback.kind
     played = play(before, world, settings=SHADOW)
     assert played.rest.reason is RestReason.SHADOW
-    assert played.rest.detail.startswith(f"would have sent back: {meant}: ")
+    assert played.rest.detail.startswith(f"{meant}: ")
+    assert played.rest.note.startswith("Supervisor: shadow mode: would have sent back: ")
     assert (played.session.pending, played.session.serial) == (None, before.serial)
     assert played.goal.status is GoalStatus.ACTIVE
 

@@ -78,10 +78,9 @@ def send_agent_back(inquiry: Inquiry, missing_work: MissingWork, at: float) -> t
     if ruling := _rest_if_exhausted(inquiry, goal, missing_work):
         return ruling
     if inquiry.settings.mode == "shadow":
-        return inquiry, Rest(
-            reason=RestReason.SHADOW,
-            detail=f"would have sent back: {missing_work.kind}: {missing_work.reason}",
-        )
+        note = screen_lines((f"Supervisor: shadow mode: would have sent back: {missing_work.missing[0]}",))
+        detail = f"{missing_work.kind}: {missing_work.reason}"
+        return inquiry, Rest(reason=RestReason.SHADOW, detail=detail, note=note)
     return _issue_continuation(inquiry, goal, missing_work, at)
 
 

@@ -49,10 +49,14 @@ FOLLOW_UPS: Final = {
     FollowUp.NOTHING: "then nothing changed",
     FollowUp.UNKNOWN: "no later stop shows what it led to",
 }
-RULING_WORDING: Final = {CONTINUE_DECISION: "sent back", RestReason.UNJUDGED: "not judged"}
+RULING_WORDING: Final = {
+    CONTINUE_DECISION: "sent back",
+    RestReason.SHADOW: "would have been sent back",
+    RestReason.UNJUDGED: "not judged",
+}
 """Rulings whose own word does not say it."""
 STAGE_WORDING: Final = {"gates": "checks"}
-DECIDED_BY: Final = frozenset({CONTINUE_DECISION, RestReason.ACHIEVED})
+DECIDED_BY: Final = frozenset({CONTINUE_DECISION, RestReason.SHADOW, RestReason.ACHIEVED})
 """Rulings of which it is said what decided them."""
 
 

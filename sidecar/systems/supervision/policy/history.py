@@ -14,7 +14,9 @@ from sidecar.kernel.gate import Outcome
 from sidecar.kernel.log import StopJudged
 from sidecar.kernel.session import SessionKey
 from sidecar.kernel.stop_history import CONTINUE_DECISION
+from sidecar.kernel.text import counted
 
+DAY_S: Final = 86_400
 CUT_OFF: Final = frozenset(
     {RestReason.SUBAGENT, RestReason.INTERRUPTED, RestReason.SUPERSEDED, RestReason.COMMANDED}
 )
@@ -38,7 +40,7 @@ class Decision(Struct, frozen=True, kw_only=True):
     """One stop of the log. `at` is in seconds since the epoch, `day` the local one ("2026-11-22").
 
     `what` is "" for a stop; a task, a loop, a phase and the like are decisions in the same form. `followed`
-    is None for a stop that was let rest. `position` is that of its event.
+    is None for a stop that was let rest, except in shadow mode. `position` is that of its event.
     """
 
     at: float
@@ -55,14 +57,20 @@ class Decision(Struct, frozen=True, kw_only=True):
         """Whether the agent was sent back."""
         return self.stop.decided == CONTINUE_DECISION
 
+    @property
+    def in_shadow(self) -> bool:
+        """Whether it would have been sent back, but for shadow mode."""
+        return self.stop.decided == RestReason.SHADOW
+
 
 def add_follow_ups(decisions: Iterable[Decision]) -> tuple[Decision, ...]:
-    """Say of each stop that was sent back what the session's next one shows. They come oldest first."""
+    """Say what the session's next stop shows of one that was, or would have been, sent back. Oldest first."""
     later: dict[SessionKey, StopJudged] = {}
     known: list[Decision] = []
     for one in reversed(tuple(decisions)):
         after = later.get(one.session)
-        known.append(replace(one, followed=_follow_up(one.stop, after)) if one.sent_back else one)
+        told = one.sent_back or one.in_shadow
+        known.append(replace(one, followed=_follow_up(one.stop, after)) if told else one)
         if one.stop.decided not in CUT_OFF:
             later[one.session] = one.stop
     return tuple(reversed(known))
@@ -92,6 +100,9 @@ def gate_outcomes(stop: StopJudged) -> Mapping[str, str]:
 class StopFigures(Struct, frozen=True, kw_only=True):
     """Figures of the stops of one day, project or host. `right`: REPAIRED or CHANGED; see FollowUp.
 
+    `would_send_back` are those of shadow mode. Files change after these anyhow, so `would_be_right` counts
+    REPAIRED alone.
+
     `seconds` is how long judging took, `tokens` and `cents` what the judge cost, `unpriced` the stops whose
     judge had no known price.
     """
@@ -107,6 +118,8 @@ class StopFigures(Struct, frozen=True, kw_only=True):
     tokens: int
     cents: float
     unpriced: int
+    would_send_back: int = 0
+    would_be_right: int = 0
 
 
 class CheckFigures(Struct, frozen=True, kw_only=True):
@@ -139,13 +152,16 @@ def stop_figures(decisions: Iterable[Decision], by: str) -> tuple[StopFigures, .
 
 
 def _figures(name: str, found: Sequence[Decision]) -> StopFigures:
+    real, shadow = ([one for one in found if getattr(one, kind)] for kind in ("sent_back", "in_shadow"))
     asked = [one.stop for one in found if one.stop.judge_tokens or one.stop.judge]
     return StopFigures(
         name=name,
         stops=len(found),
         sent_back=sum(one.sent_back for one in found),
-        right=sum(one.followed in (FollowUp.REPAIRED, FollowUp.CHANGED) for one in found),
-        nothing=sum(one.followed is FollowUp.NOTHING for one in found),
+        right=sum(one.followed in (FollowUp.REPAIRED, FollowUp.CHANGED) for one in real),
+        nothing=sum(one.followed is FollowUp.NOTHING for one in real),
+        would_send_back=len(shadow),
+        would_be_right=sum(one.followed is FollowUp.REPAIRED for one in shadow),
         achieved=sum(one.stop.decided == RestReason.ACHIEVED for one in found),
         judged=sum(one.stop.decided == RestReason.JUDGED for one in found),
         seconds=round(sum(one.stop.seconds for one in found), 1),
@@ -153,6 +169,28 @@ def _figures(name: str, found: Sequence[Decision]) -> StopFigures:
         cents=round(sum(stop.judge_cents or 0.0 for stop in asked), 2),
         unpriced=sum(stop.judge_cents is None for stop in asked),
     )
+
+
+TO_END_SHADOW: Final = "Type in a shell: supervisor on"
+SHADOW_DAYS: Final = 7
+SHADOW_STOPS: Final = 50
+"""Shadow mode is summed up after so many days, or so many stops."""
+
+
+def describe_shadow(decisions: Sequence[Decision], now: float) -> str:
+    """Say what shadow mode is; later, what it would have done since an agent was really sent back.
+
+    `decisions` come oldest first, `now` is in seconds since the epoch.
+    """
+    last = max((place for place, one in enumerate(decisions, 1) if one.sent_back), default=0)
+    stops = decisions[last:]
+    days = int((now - stops[0].at) // DAY_S) if stops else 0
+    if days < SHADOW_DAYS and len(stops) < SHADOW_STOPS:
+        return f"Supervisor: shadow mode: nothing is sent back, only recorded. {TO_END_SHADOW}"
+    found = _figures("", stops)
+    would = f"{counted(found.stops, 'stop')} in {counted(max(days, 1), 'day')}, {found.would_send_back}"
+    right = f"{found.would_be_right} of them shown to be right: a check that failed passed later"
+    return f"Supervisor: shadow mode: {would} would have been sent back, {right}. {TO_END_SHADOW}"
 
 
 def gate_runs(stop: StopJudged) -> Iterable[tuple[str, str, float]]:
