@@ -6,12 +6,14 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import pytest
 from click.testing import CliRunner, Result
+from msgspec import Struct
 
 from sidecar.cli.check import check
 from sidecar.cli.check_change import pull_request_text
@@ -379,69 +381,191 @@ def test_the_hook_before_a_push_lets_pass_what_a_person_should_look_at(
 # --- the action of GitHub, played as a shell plays its steps ------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("writes", "unknown", "ended", "said"),
-    [
-        ({"shop.py": REFACTORED}, "ok", ("0", 0), ("nothing speaks against it", "")),
-        (
-            {"shop.py": BROKEN, "tests/test_shop.py": ONLY_PLAIN},
-            "ok",
-            ("1", 1),
-            ("made to go away", "::error title=supervisor%3A check-gone,file=tests/test_shop.py::"),
-        ),
-        ({"tests/test_shop.py": ONLY_PLAIN}, "ok", ("2", 0), ("not known", "::warning ")),
-        ({"tests/test_shop.py": ONLY_PLAIN}, "fail", ("2", 2), ("not known", "::warning ")),
-    ],
-    ids=["honest", "cheat", "unknown", "unknown-fails"],
-)
+class Scene(Struct, frozen=True, kw_only=True):
+    """A pull request, what its job gives the action, and the exit codes of the check and of the job."""
+
+    writes: dict[str, str]
+    base: dict[str, str] = {}
+    inputs: dict[str, str] = {}
+    installed: dict[str, str] = {}
+    ended: tuple[int, int]
+    summary: str
+    shown: str = ""
+
+
+NEEDING: Final = {"shop.py": f"import needed\n{SHOP}"}
+SCENES: Final = {
+    "nothing changed": Scene(
+        writes={}, inputs={"base": "HEAD"}, ended=(0, 0), summary="there is nothing to judge"
+    ),
+    "honest": Scene(writes={"shop.py": REFACTORED}, ended=(0, 0), summary="nothing speaks against it"),
+    "cheat": Scene(
+        writes={"shop.py": BROKEN, "tests/test_shop.py": ONLY_PLAIN},
+        ended=(1, 1),
+        summary="made to go away",
+        shown="::error title=supervisor%3A check-gone,file=tests/test_shop.py::",
+    ),
+    "unknown": Scene(
+        writes={"tests/test_shop.py": ONLY_PLAIN}, ended=(2, 0), summary="not known", shown="::warning "
+    ),
+    "unknown fails": Scene(
+        writes={"tests/test_shop.py": ONLY_PLAIN},
+        inputs={"unknown": "fail"},
+        ended=(2, 2),
+        summary="not known",
+    ),
+    "its own text": Scene(
+        writes={"shop.py": HALF}, inputs={"goal-from": "pr"}, ended=(2, 0), summary="names as_csv"
+    ),
+    "monorepo": Scene(
+        base=MONOREPO,
+        writes={"packages/a/a.py": "def f():\n    return 2 - 1\n"},
+        ended=(0, 0),
+        summary="`python -m pytest -q` in packages/a",
+    ),
+    "monorepo, cheat": Scene(
+        base=MONOREPO,
+        writes={
+            "packages/b/b.py": "def f():\n    return 2\n",
+            "packages/b/tests/test_b.py": "def test_g():\n    assert True\n",
+        },
+        ended=(1, 1),
+        summary="made to go away",
+        shown="check-gone,file=packages/b/tests/test_b.py",
+    ),
+    "not installed": Scene(
+        base=NEEDING,
+        writes={"shop.py": NEEDING["shop.py"] + "\n"},
+        ended=(2, 0),
+        summary="Install what it needs before this step",
+    ),
+    "installed": Scene(
+        base=NEEDING,
+        writes={"shop.py": NEEDING["shop.py"] + "\n"},
+        installed={"needed.py": ""},
+        ended=(0, 0),
+        summary="nothing speaks against it",
+    ),
+}
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The environment of a job as for the pull request of a fork: it has no token. Programs are on PATH."""
+    for name in ("GITHUB_TOKEN", "GH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    program(tmp_path / "runner/supervisor/bin/supervisor", f'exec {sys.executable} -m sidecar "$@"')
+    event = {"pull_request": dict(zip(("title", "body"), CLAIM, strict=True))}
+    (tmp_path / "event.json").write_bytes(msgspec.json.encode(event))
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"):
+        (tmp_path / name).touch()
+    return {
+        "RUNNER_TEMP": str(tmp_path / "runner"),
+        "GITHUB_REPOSITORY": "shop/shop",
+        "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+        **{name: str(tmp_path / name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")},
+    }
+
+
+def program(place: Path, script: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    place.chmod(0o755)
+
+
+@pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES.keys())
 def test_the_steps_of_the_action_judge_a_shallow_clone_of_a_pull_request(
-    tmp_path: Path, writes: dict[str, str], unknown: str, ended: tuple[str, int], said: tuple[str, str]
+    tmp_path: Path, job: dict[str, str], scene: Scene
 ) -> None:
-    project = make_base(tmp_path / "shop")
+    project = make_base(tmp_path / "shop", scene.base)
     base = git(project, "rev-parse", "HEAD").strip()
+    writes = scene.writes or {"other.txt": "1"}
     make_change(project, writes)
-    make_change(project, {"notes.txt": "1"})
+    make_change(project, {str(Path(next(iter(writes))).with_name("notes.txt")): "1"})
     git(project, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{project}", "clone")
-    program = tmp_path / "runner" / "supervisor" / "bin" / "supervisor"
-    program.parent.mkdir(parents=True)
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sidecar "$@"\n', encoding="utf-8")
-    program.chmod(0o755)
-    files = {name: tmp_path / name for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")}
-    runner = {
-        "RUNNER_TEMP": str(tmp_path / "runner"),
-        "PYTHONPATH": str(ROOT),
-        **{name: str(path) for name, path in files.items()},
-    }
-    code, shown = play_action({"base": base, "unknown": unknown}, tmp_path / "clone", runner)
-    assert (files["GITHUB_OUTPUT"].read_text(encoding="utf-8"), code) == (
-        f"exit-code={ended[0]}\n",
-        ended[1],
-    ), shown
-    assert said[0] in files["GITHUB_STEP_SUMMARY"].read_text(encoding="utf-8")
-    assert said[1] in shown
+    write(tmp_path / "installed", {"README": "", **scene.installed})
+    job["PYTHONPATH"] = f"{ROOT}{os.pathsep}{tmp_path / 'installed'}"
+    code, shown = play_action("action.yml", {"base": base, **scene.inputs}, tmp_path / "clone", job)
+    result, _, summary = (tmp_path / "GITHUB_OUTPUT").read_text(encoding="utf-8").partition("\n")
+    assert (result, code) == (f"exit-code={scene.ended[0]}", scene.ended[1]), shown
+    written = (tmp_path / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8")
+    assert scene.summary in written, written
+    assert scene.shown in shown
+    head, *lines, end = summary.splitlines()
+    assert (head, "\n".join(lines).strip()) == (f"summary<<{end}", written.strip())
 
 
-def play_action(inputs: dict[str, str], folder: Path, runner: dict[str, str]) -> tuple[int, str]:
+def test_the_summary_is_one_comment_where_the_job_may_write(tmp_path: Path, job: dict[str, str]) -> None:
+    script = """
+test -z "$FORK" || { echo "gh: Resource not accessible by integration (HTTP 403)" >&2; exit 1; }
+case "$*" in
+*--paginate*) cat id 2>/dev/null || true ;;
+*)
+  echo "$GH_TOKEN $*" >>calls
+  for word; do case $word in body=@*) cat "${word#body=@}" >body ;; esac; done
+  echo 7 >id ;;
+esac"""
+    program(tmp_path / "bin" / "gh", script)
+    job["PATH"] = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    hostile = "### found\n`$(touch ran)` \"; touch ran; '\n"
+    for summary in ("first\n", hostile, ""):
+        assert play_action("comment/action.yml", {"summary": summary}, tmp_path, job) == (0, "")
+    calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
+    assert [call.split(" --field")[0] for call in calls] == [
+        "token api --silent --method POST repos/shop/shop/issues/3/comments",
+        "token api --silent --method PATCH repos/shop/shop/issues/comments/7",
+    ]
+    assert (tmp_path / "body").read_text(encoding="utf-8") == f"<!-- supervisor -->\n{hostile}\n"
+    assert not (tmp_path / "ran").exists()
+    assert (tmp_path / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8") == ""
+    code, _ = play_action("comment/action.yml", {"summary": "third"}, tmp_path, {**job, "FORK": "yes"})
+    told = (tmp_path / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8")
+    assert (code, told.startswith("No comment: this job may not write one")) == (0, True)
+
+
+def test_the_template_for_gitlab_writes_a_report(tmp_path: Path, job: dict[str, str]) -> None:
+    page = (ROOT / "docs" / "pull-requests.md").read_text(encoding="utf-8")
+    template = textwrap.dedent(page.partition("## GitLab\n")[2].partition("\n## ")[0])
+    _, line = msgspec.yaml.decode(template)["supervisor"]["script"]  # the first installs what is here already
+    project = make_base(tmp_path / "shop")
+    base = git(project, "rev-parse", "HEAD").strip()
+    make_change(project, {"shop.py": BROKEN, "tests/test_shop.py": ONLY_PLAIN})
+    named = {"CI_MERGE_REQUEST_DIFF_BASE_SHA": base, "PYTHONPATH": str(ROOT)}
+    named["PATH"] = f"{tmp_path / 'runner/supervisor/bin'}{os.pathsep}{os.environ['PATH']}"
+    assert play_step(line, project, job | named)[0] == 1
+    assert "supervisor.check-gone" in (project / "supervisor.xml").read_text(encoding="utf-8")
+
+
+CONTEXT: Final = {"github.token": "token", "github.event.pull_request.number": "3"}
+
+
+def play_action(file: str, inputs: dict[str, str], folder: Path, job: dict[str, str]) -> tuple[int, str]:
     """Run the steps as GitHub's runner does, each in a shell of its own, until one fails."""
-    action: Any = msgspec.yaml.decode((ROOT / "action.yml").read_text(encoding="utf-8"))
-    known = {name: inputs.get(name, one["default"]) for name, one in action["inputs"].items()}
+    action: Any = msgspec.yaml.decode((ROOT / file).read_text(encoding="utf-8"))
+    known = {f"inputs.{name}": inputs.get(name, one.get("default")) for name, one in action["inputs"].items()}
+    known |= CONTEXT if file.startswith("comment") else {}  # what runs the change gets no token
     shown = ""
     for step in action["runs"]["steps"]:
         named = {
-            name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: known[found[1]], value)
+            name: re.sub(r"\$\{\{ ([\w.-]+) \}\}", lambda found: known[found[1]], value)
             for name, value in step.get("env", {}).items()
         }
         assert "${{" not in step["run"] + "".join(named.values()), "an input is no part of a script"
-        done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=folder,
-            env={**os.environ, **runner, **named},
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-        shown += done.stdout + done.stderr
-        if done.returncode:
-            return done.returncode, shown
+        code, said = play_step(step["run"], folder, job | named)
+        shown += said
+        if code:
+            return code, shown
     return 0, shown
+
+
+def play_step(script: str, folder: Path, environment: dict[str, str]) -> tuple[int, str]:
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        cwd=folder,
+        env={**os.environ, **environment},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    return done.returncode, done.stdout + done.stderr
