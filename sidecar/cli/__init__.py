@@ -50,6 +50,7 @@ VERBS: Final = {
         *TDD.verbs,
         *TASKLOOP.verbs,
         *GOVERNANCE.verbs,
+        Verb("team", "team", "Share tasks, money and the log with other machines.", Section.ALONE),
         Verb("config", "config", "Show, edit and describe your settings.", Section.PARTS),
         Verb("notify", "notices", "Try the notices that you are sent.", Section.PARTS),
         Verb("lsp", "lsp", "Be the language server of rubrics. Editors start it.", Section.PARTS),

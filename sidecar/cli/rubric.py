@@ -80,7 +80,7 @@ def diff(folder: str, *, summary: bool) -> None:
         move = "Mend that file." if serving.rejected else "Make a rubric of your own: supervisor rubric init"
         echo(f"The default serves here. {move}")
         return
-    theirs, ours = _read_rubric(default), _read_rubric(origin)
+    theirs, ours = read_valid_rubric(default), read_valid_rubric(origin)
     echo(f"{escape_unprintable(str(origin))}, compared with the default:")
     echo(f"  {escape_unprintable(summarize_rubric_changes(parse_rubric(theirs), parse_rubric(ours)))}")
     if not summary:
@@ -110,7 +110,7 @@ def init(scope: str, source: str | None, *, force: bool) -> None:
     An agent's shell is refused: what it makes here would count as yours.
     """
     refuse_agents(noted=True)
-    place, text = _new_path(scope), _read_rubric(Path(source) if source else default_rubric())
+    place, text = _new_path(scope), read_valid_rubric(Path(source) if source else default_rubric())
     if not source:
         text = new_rubric_text(text, Path.cwd().name if scope == PROJECT else "")
     backup = place.with_name(f"{place.name}.bak")
@@ -136,7 +136,7 @@ def _new_path(scope: str) -> Path:
     return folder / "rubric.md"
 
 
-def _read_rubric(path: Path) -> str:
+def read_valid_rubric(path: Path) -> str:
     """Return the text of a rubric. Raises BadInputError for a file that cannot be one."""
     try:
         text = read_rubric_text(path.resolve())

@@ -189,7 +189,8 @@ ON CONFLICT (list, id) DO NOTHING RETURNING id
 INSERT INTO needs (list, id, needed) VALUES (%(list)s, %(id)s, %(needed)s) ON CONFLICT (list, id, needed) DO NOTHING
 
 -- statement list_tasks
-SELECT list, id, content, checks, needs, state, until, machine, person, attempts, branch, note FROM tasks WHERE list = %(list)s ORDER BY place
+SELECT list, id, content, checks, needs, state, until, machine, person, attempts, branch, note FROM tasks
+WHERE list = %(list)s AND state <> 'dropped' ORDER BY place
 
 -- statement claim_task
 WITH next AS MATERIALIZED (
@@ -199,7 +200,7 @@ WITH next AS MATERIALIZED (
         AND NOT EXISTS (
             SELECT 1 FROM needs WHERE needs.list = one.list AND needs.id = one.id AND NOT EXISTS (
                 SELECT 1 FROM tasks AS other
-                WHERE other.list = needs.list AND other.id = needs.needed AND other.state = 'merged'
+                WHERE other.list = needs.list AND other.id = needs.needed AND other.state IN ('merged', 'dropped')
             )
         )
     ORDER BY place LIMIT 1 {skip_locked}
@@ -301,6 +302,9 @@ VALUES (%(id)s, %(name)s, %(person)s, %(fingerprint)s, %(version)s, {now})
 ON CONFLICT (id) DO UPDATE SET name = excluded.name, person = excluded.person, version = excluded.version,
     seen = excluded.seen WHERE machines.fingerprint = excluded.fingerprint
 RETURNING id
+
+-- statement give_back_tasks
+UPDATE tasks SET state = 'open', token = '', until = 0 WHERE machine = %(machine)s AND state = 'claimed'
 
 -- statement leave_machine
 DELETE FROM machines WHERE id = %(machine)s

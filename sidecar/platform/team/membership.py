@@ -9,22 +9,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.kernel.errors import BadInputError
+from sidecar.kernel.errors import BadInputError, ServiceError
 from sidecar.kernel.settings import ServiceSettings
-from sidecar.platform.api_keys import ApiKeyFinder
 from sidecar.platform.files import ensure_folder, write_whole
 from sidecar.platform.paths import TEAM_FILE
 from sidecar.platform.state import read_usable_state
-from sidecar.platform.team.ports import Machine, Member
+from sidecar.platform.team.ports import Machine, Member, TeamRefusedError
 
 if TYPE_CHECKING:
     from sidecar.platform.team.store import TeamStore
@@ -94,7 +92,7 @@ def remove_membership(state: Path) -> None:
 
 def new_machine(state: Path, membership: Membership) -> Membership:
     """Return the membership with an id of its own: for a machine that joins, and for a copy of one."""
-    return replace(membership, machine=secrets.token_hex(8), fingerprint=machine_fingerprint(state))
+    return replace(membership, machine=os.urandom(8).hex(), fingerprint=machine_fingerprint(state))
 
 
 def machine_fingerprint(state: Path) -> str:
@@ -108,17 +106,25 @@ def machine_fingerprint(state: Path) -> str:
 
 
 def open_team(membership: Membership) -> TeamStore:
-    """Return this machine's view of its team; it connects at its first use.
-
-    Blocks while a keyring is asked, so an event loop calls it in a thread.
-
-    Raises ServiceError, BadInputError.
-    """
+    """Return this machine's view of its team, not connected yet. Blocks, as `find_password` does."""
     from sidecar.platform.team.postgres import PostgresDatabase  # noqa: PLC0415 - only where joined
     from sidecar.platform.team.store import TeamStore  # noqa: PLC0415 - the same
 
-    found = asyncio.run(ApiKeyFinder(membership.key, {}, os.environ).fetch())
-    return TeamStore(PostgresDatabase(membership.url, found.secret if found else ""), membership.member)
+    return TeamStore(PostgresDatabase(membership.url, find_password(membership.key)), membership.member)
+
+
+def find_password(key: ServiceSettings) -> str:
+    """Return what is where `key` names it, "" for nothing.
+
+    Blocks while a keyring is asked, so an event loop calls it in a thread. Raises TeamRefusedError.
+    """
+    from sidecar.platform.api_keys import ApiKeyFinder  # noqa: PLC0415 - only where joined
+
+    try:
+        found = asyncio.run(ApiKeyFinder(key, {}, os.environ).fetch())
+    except ServiceError as error:
+        raise TeamRefusedError(f"the team's password: {error}") from error
+    return found.secret if found else ""
 
 
 class TeamUrl(Struct, frozen=True, kw_only=True):
@@ -143,6 +149,22 @@ def parse_team_url(url: str) -> TeamUrl:
         )
     bare = urlunsplit(parts._replace(netloc=f"{login}@{place}"))
     return TeamUrl(url=bare, login=unquote(login), password=unquote(password))
+
+
+def url_of_login(url: str, login: str, password: str) -> str:
+    """Return the URL of the same database for another login."""
+    parts = urlsplit(url)
+    user = f"{quote(login, safe='')}:{quote(password, safe='')}"
+    return urlunsplit(parts._replace(netloc=f"{user}@{parts.netloc.rpartition('@')[2]}"))
+
+
+def open_team_of_login(url: TeamUrl) -> TeamStore:
+    """Return a person's view of the team; it is not kept."""
+    from sidecar.platform.team.postgres import PostgresDatabase  # noqa: PLC0415 - as in open_team
+    from sidecar.platform.team.store import TeamStore  # noqa: PLC0415 - the same
+
+    person = Member(machine="", person=login_person(url.login))
+    return TeamStore(PostgresDatabase(url.url, url.password), person)
 
 
 def login_person(login: str) -> str:

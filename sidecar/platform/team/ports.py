@@ -133,6 +133,8 @@ class TeamTaskState(StrEnum):
     MERGED = "merged"
     HELD = "held"
     """A person has to look: its goal did not end well, or its work could not be merged."""
+    DROPPED = "dropped"
+    """A person took it off the list, in which it is not shown; its id is not given again."""
 
 
 class TeamTask(Struct, frozen=True, kw_only=True):
@@ -281,7 +283,7 @@ class Machines(Protocol):
         """Enter a machine, or renew its sign of life; False where its id has another fingerprint."""
 
     def leave(self) -> None:
-        """Take this machine off the list."""
+        """Take this machine off the list, and give its tasks back."""
 
     def machines(self) -> tuple[Machine, ...]:
         """The machines, the one seen last first."""

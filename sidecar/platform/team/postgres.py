@@ -73,6 +73,14 @@ class TeamCheck(Struct, frozen=True, kw_only=True):
     local: bool
     clock_offset: float
 
+    @property
+    def clock_note(self) -> str:
+        """Say how this machine's clock stands to the database's, which counts in a team."""
+        seconds = f"{abs(self.clock_offset):.0f} s"
+        if abs(self.clock_offset) <= CLOCK_S:
+            return "as the database's"
+        return f"{seconds} {'behind' if self.clock_offset > 0 else 'ahead of'} the database's, which counts"
+
     def objection(self, *, insecure: bool = False) -> str:
         """Return why agents may not join it, and what to type; "" where they may."""
         rows = (

@@ -277,7 +277,9 @@ class TeamStore:
         return bool(self._rows("join_machine", **asdict(machine)))
 
     def leave(self) -> None:
-        self._rows("leave_machine", machine=self._member.machine)
+        with self.transaction():
+            self._rows("give_back_tasks", machine=self._member.machine)
+            self._rows("leave_machine", machine=self._member.machine)
 
     def machines(self) -> tuple[Machine, ...]:
         return self._found(Machine, "list_machines")

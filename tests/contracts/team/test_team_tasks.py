@@ -8,7 +8,7 @@ from sidecar.platform.team.ports import Claim, TeamTask, TeamTaskState
 from sidecar.platform.team.store import ListCount, TeamStore
 from support.teams import TeamPlace, at_once
 
-OPEN, CLAIMED, MERGED, HELD = TeamTaskState
+OPEN, CLAIMED, MERGED, HELD, DROPPED = TeamTaskState
 LOST = -1.0
 """A lease that has run out."""
 
@@ -52,6 +52,26 @@ def test_a_task_waits_until_its_needs_are_merged(store: TeamStore, state: TeamTa
     if state == OPEN:
         claim(store)
     assert (store.claim("L") is not None) == given
+
+
+def test_a_dropped_task_is_gone_is_waited_for_by_nobody_and_keeps_its_id(store: TeamStore) -> None:
+    add(store, "T1")
+    add(store, "T2", needs=("T1",))
+    lost = claim(store)
+    assert store.put("L", "T1", DROPPED)
+    assert not store.extend(lost)
+    assert [task.id for task in store.tasks("L")] == ["T2"]
+    assert not store.add(TeamTask(list="L", id="T1", content="again"))
+    assert claim(store).task.id == "T2"
+
+
+def test_a_machine_that_leaves_gives_its_tasks_back(store: TeamStore, other: TeamStore) -> None:
+    add(store, "T1", "T2")
+    kept = claim(other)
+    claim(store)
+    store.leave()
+    assert other.extend(kept)
+    assert claim(other).task.id == "T2"
 
 
 def test_a_need_that_its_list_does_not_have_is_waited_for(store: TeamStore) -> None:
