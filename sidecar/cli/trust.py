@@ -21,6 +21,7 @@ from sidecar.evidence.gates.approvals import (
     APPROVAL_TEXT_LIMIT,
     Approval,
     approval_covers,
+    find_approval,
     truncate_approval_text,
 )
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, AvailableGates, Gate, GateOrigin
@@ -75,7 +76,7 @@ def _print_approvals(doors: GateServices, folder: str, *, as_json: bool) -> None
         echo_json(
             [
                 {name: escape_unencodable(getattr(gate, name)) for name in fields}
-                | {"approval": _approval_status(gate, approvals.get(gate.id))}
+                | {"approval": _approval_status(gate, find_approval(approvals, gate))}
                 for gate in catalog.approvable
             ]
         )
@@ -118,7 +119,7 @@ def _print_problems(catalog: AvailableGates) -> None:
 
 def _print_gates(gates: Sequence[Gate], approvals: Mapping[str, Approval]) -> None:
     for gate in gates:
-        for line in describe_approval(gate, approvals.get(gate.id)):
+        for line in describe_approval(gate, find_approval(approvals, gate)):
             echo(line)
         echo()
 

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.settings import CONTINUATION_BUDGET, ConfiguredGate, GateSettings, Settings
 from sidecar.platform.files import SeenFiles, UnusableFileError, read_whole
+from sidecar.platform.paths import organisation_file
 from sidecar.platform.steering import PROJECT_CONFIGURATION, UNHELD, FilesInForce, describe_edit
 from sidecar.platform.toml import (
     FILE_LIMIT,
@@ -209,6 +210,9 @@ def _read_ancestor_settings(path: Path, files: FilesInForce) -> tuple[dict[str, 
     return {name: value for name, value in values.items() if value is not None}, problems
 
 
+ORGANISATION: Final = "the organisation's config.toml"
+
+
 class SettingSource(Struct, frozen=True):
     """The values that one file sets, by the names of `Settings`."""
 
@@ -217,11 +221,16 @@ class SettingSource(Struct, frozen=True):
 
 
 class ConfigurationFile:
-    """Implements `Configuration` with the files in the user's folder. A missing file means defaults."""
+    """Implements `Configuration` with the files in the user's folder. A missing file means defaults.
+
+    What a team's organisation sets counts before what the user sets, value by value.
+    """
 
     def __init__(self, environment: Environment, files: FilesInForce = UNHELD) -> None:
         self._path = user_config_file(environment)
         self._ancestor = ancestor_settings_file(environment)
+        self._organisation = organisation_file("config.toml")
+        self._sources = (self._organisation, self._path, self._ancestor)
         self._files = files
         self._seen = SeenFiles()
         self._paths: tuple[Path, ...] | None = None
@@ -235,11 +244,15 @@ class ConfigurationFile:
         """The files that set values; where both set one, the first counts."""
         _, words = self.read()
         own = SettingSource("config.toml", words.file.table)
-        return own, SettingSource("reflection.yaml", self._read_ancestor()[0])
+        return (
+            SettingSource(ORGANISATION, self._read_organisation()[0]),
+            own,
+            SettingSource("reflection.yaml", self._read_ancestor()[0]),
+        )
 
     def read(self) -> tuple[Settings, GateFileSettings]:
         """The settings in force, and the gate settings that config.toml itself contains."""
-        paths = tuple(self._files.path_in_force(path) for path in (self._path, self._ancestor) if path)
+        paths = tuple(self._files.path_in_force(path) for path in self._sources if path)
         if any(self._seen.is_new(path) for path in paths) or paths != self._paths:
             self._paths, self._known = paths, self._read()
         return self._known
@@ -253,6 +266,8 @@ class ConfigurationFile:
         except UnusableError as error:
             file = TomlFile(name)
             problems = [f"{name}: {error}; the defaults are in force"]
+        decided, more_unusable = self._read_organisation()
+        file.table = _overlay(file.table, decided)
         settings, wrongs = fit_toml_fields(Settings, {**inherited, **file.table})
         gate, more = split_valid_gates(settings.gate)
         settings = replace(settings, gate=gate)
@@ -263,10 +278,27 @@ class ConfigurationFile:
             wrongs.append(too_long)
             settings = replace(settings, stop_seconds=Settings().stop_seconds)
         found = gather_gate_settings(file, settings.gates, gate, wrongs)
-        return settings, replace(found, problems=(*problems, *found.problems, *unusable))
+        return settings, replace(found, problems=(*problems, *found.problems, *unusable, *more_unusable))
+
+    def _read_organisation(self) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+        """Return what the organisation sets, nothing where some of it is wrong, and what that is."""
+        path = self._organisation
+        try:
+            file = read_toml(self._files.path_in_force(path), str(path), follow=False)
+        except UnusableError as error:
+            return {}, (f"{path}: {error}; it says nothing",)
+        _, wrongs = fit_toml_fields(Settings, file.table)
+        return {} if wrongs else file.table, field_error_lines(file, wrongs)
 
     def _read_ancestor(self) -> tuple[dict[str, Any], tuple[str, ...]]:
         return _read_ancestor_settings(self._ancestor, self._files) if self._ancestor else ({}, ())
+
+
+def _overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of both tables, those of `above` where both set one."""
+    tables = {name for name in below.keys() & above.keys() if isinstance(below[name], dict)}
+    deeper = {name: _overlay(below[name], above[name]) for name in tables if isinstance(above[name], dict)}
+    return {**below, **above, **deeper}
 
 
 def _drop_invalid_combinations(settings: Settings) -> tuple[Settings, list[FieldError]]:

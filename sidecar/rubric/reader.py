@@ -25,6 +25,7 @@ from sidecar.kernel.rubric import (
 )
 from sidecar.platform.configuration import user_config_folder
 from sidecar.platform.files import UnusableFileError, read_whole
+from sidecar.platform.paths import organisation_file
 from sidecar.platform.steering import UNHELD, FilesInForce, SteeringKind
 from sidecar.rubric.policy import PROJECT_RUBRIC_PATHS, new_rubric_text, summarize_rubric_changes
 
@@ -70,12 +71,13 @@ class RubricPlace(NamedTuple):
 def rubric_places(project: str, environment: Environment, default: Path) -> Iterator[RubricPlace]:
     """Yield the places by precedence.
 
-    They are the project's own, the one of our predecessor in the project, the user's, OpenCode's, and the
-    packaged rubric.
+    They are the project's own, the one of our predecessor in the project, that of a team's organisation, the
+    user's, OpenCode's, and the packaged rubric.
     """
     root = Path(project)
     if root.is_absolute():
         yield from (RubricPlace(root / name, root) for name in PROJECT_RUBRIC_PATHS)
+    yield RubricPlace(organisation_file("rubric.md"))
     if folder := user_config_folder(environment):
         yield RubricPlace(folder / "rubric.md")
     home = Path(environment.get("HOME", ""))

@@ -34,7 +34,7 @@ from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.held_edits import HeldEdits
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.log_readings import DailySpending, StopHistory
-from sidecar.platform.paths import SHARE_FILE, Paths
+from sidecar.platform.paths import ORGANISATION_FILES, SHARE_FILE, TEAM_FOLDER, Paths
 from sidecar.platform.ports import SystemClock, built_on_use
 from sidecar.platform.process_table import ProcessTable
 from sidecar.platform.secrets import SecretForms
@@ -78,6 +78,7 @@ STEERING_KINDS: Final = {
 def build_steering(state: Path, incidents: Incidents | None = None) -> HeldEdits:
     """Build what knows the files that steer. `state`: the user's state folder."""
     own = {name: state / name for name in (TRUST_FILE, SWITCH_FILE)} | user_host_settings(os.environ)
+    own |= {f"organisation's {name}": state / TEAM_FOLDER / name for name in ORGANISATION_FILES}
     own |= {"runtime": Paths(state=state, config=state).runtime, "default rubric": default_rubric()}
     if configuration := user_config_file(os.environ):
         own[configuration.name] = configuration

@@ -197,3 +197,19 @@ def test_a_long_text_is_kept_in_part_and_covered_whole(trust: TrustFile) -> None
     trust.approve(SHOP, [long])
     assert trust.approvals(SHOP)["lint"].behind == truncate_approval_text(long.behind)
     assert not trust.approved(SHOP, replace(LINT, behind="x" * 5000 + "b"))
+
+
+def test_what_a_teams_organisation_approved_is_approved_in_every_project_as_it_was_shown(
+    trust: TrustFile, path: Path
+) -> None:
+    TrustFile(path.parent / "team").approve("/code/another", [LINT, replace(LINT, id="other")])
+    changed = replace(LINT, behind="eslint --fix .")
+    assert trust.approved(SHOP, LINT)
+    assert not trust.approved(SHOP, changed)
+    trust.approve(SHOP, [changed])
+    assert trust.approved(SHOP, changed)
+    assert trust.approved(SHOP, LINT)
+    assert trust.revoke(SHOP) == 1
+    assert trust.approved(SHOP, LINT)
+    (path.parent / "team" / "trust.json").write_text("{")
+    assert not trust.approved(SHOP, LINT)

@@ -19,6 +19,7 @@ from sidecar.kernel.settings import (
     WorkerSettings,
 )
 from sidecar.platform.configuration import ConfigurationFile, user_config_folder
+from sidecar.platform.paths import organisation_file
 
 
 @pytest.fixture
@@ -406,6 +407,7 @@ def test_ours_counts_before_that_of_the_ancestor_and_no_fault_of_it_spoils_ours(
     configuration = ConfigurationFile(environment)
     assert configuration.load() == (Settings(max_attempts=3, goal_max_tokens=9), ())
     assert [dict(source.values) for source in configuration.sources()] == [
+        {},
         {"max_attempts": 3},
         {"max_attempts": 7, "goal_max_tokens": 9},
     ]
@@ -413,3 +415,31 @@ def test_ours_counts_before_that_of_the_ancestor_and_no_fault_of_it_spoils_ours(
     settings, errors = configuration.load()
     assert (settings, len(errors), "\n" in errors[0]) == (Settings(max_attempts=3), 1, False)
     assert errors[0].startswith(f"{ancestor}: ")
+
+
+def test_what_a_teams_organisation_sets_counts_before_the_users_value_value_by_value(path: Path) -> None:
+    path.write_text(
+        'max_attempts = 3\n[gates]\nseconds = 5\nci = true\n[gate.lint]\ncommand = "a"\nseconds = 9\n'
+    )
+    organisation = organisation_file("config.toml")
+    organisation.parent.mkdir(parents=True)
+    organisation.write_text(
+        'max_attempts = 2\n[gates]\nseconds = 7\n[gate.lint]\ncommand = "b"\n[gate.x]\ncommand = "c"\n'
+    )
+    configuration = ConfigurationFile({"XDG_CONFIG_HOME": str(path.parent.parent)})
+    settings, words = configuration.read()
+    assert not words.problems
+    assert (settings.max_attempts, settings.gates) == (2, GateSettings(seconds=7, ci=True))
+    assert words.gate == {
+        "lint": ConfiguredGate(command="b", seconds=9),
+        "x": ConfiguredGate(command="c"),
+    }
+    assert words.said == {"seconds", "ci"}
+    assert configuration.sources()[0].values["max_attempts"] == 2
+
+    organisation.write_text("max_attempts = 2\nmode = 5\n")
+    settings, errors = configuration.load()
+    assert settings.max_attempts == 3
+    assert [error.split(": ")[:2] for error in errors] == [[f"{organisation}:2", "mode"]]
+    organisation.unlink()
+    assert configuration.load()[1] == ()

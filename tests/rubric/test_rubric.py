@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sidecar.kernel.rubric import Criterion
+from sidecar.platform.paths import organisation_file
 from sidecar.rubric.reader import LAST_RESORT, RubricFiles
 
 if TYPE_CHECKING:
@@ -70,6 +71,16 @@ def test_the_first_file_by_precedence_serves(services: House) -> None:
         path.write_text(GOOD)
         assert services.load().origin == str(path)
         assert services.load().rejected == ()
+
+
+def test_that_of_a_teams_organisation_serves_where_the_project_has_none(services: House) -> None:
+    organisation = organisation_file("rubric.md")
+    for path in (services.user, organisation):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(GOOD)
+    assert services.load().origin == str(organisation)
+    services.ancestor.write_text(GOOD)
+    assert services.load().origin == str(services.ancestor)
 
 
 def test_without_a_home_or_a_project_the_package_serves(services: House) -> None:

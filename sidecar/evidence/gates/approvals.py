@@ -27,7 +27,7 @@ from sidecar.kernel.gate import AvailableGates, Gate, GateOrigin, Kind
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import RunHooks
 from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, write_whole
-from sidecar.platform.paths import real_project_path
+from sidecar.platform.paths import TEAM_FOLDER, real_project_path
 from sidecar.platform.state import BrokenStateError, read_state, read_usable_state
 from sidecar.platform.steering import UNHELD, FilesInForce
 
@@ -66,24 +66,36 @@ class TrustFile:
     """The approvals stored in a state folder."""
 
     def __init__(self, folder: Path, files: FilesInForce = UNHELD) -> None:
-        self._path = folder / TRUST_FILE
+        self._path, self._organisation = folder / TRUST_FILE, folder / TEAM_FOLDER / TRUST_FILE
         self._files = files
 
     def approvals(self, project: str) -> Mapping[str, Approval]:
-        """Return a project's approvals by gate ID; empty where they cannot be read. Never raises."""
+        """Return a project's approvals by gate ID; empty where they cannot be read. Never raises.
+
+        Those of a team's organisation hold in every project, each for the gate whose digest is its ID.
+        """
+        decided = self._approved_in(self._organisation).values()
+        everywhere = {one.digest: one for approvals in decided for one in approvals.values()}
         try:
-            return self._read().projects.get(real_project_path(project), {})
-        except (BrokenStateError, BadInputError, OSError):
+            return {**everywhere, **self._approved_in(self._path).get(real_project_path(project), {})}
+        except BadInputError:
+            return everywhere
+
+    def _approved_in(self, path: Path) -> Mapping[str, Mapping[str, Approval]]:
+        """Return the approvals of a file by project; empty where it cannot be read."""
+        try:
+            return self._read(path).projects
+        except (BrokenStateError, OSError):
             return {}
 
     def approved(self, project: str, gate: Gate) -> bool:
         """Whether the user approved exactly this gate. Never raises."""
-        return approval_covers(self.approvals(project).get(gate.id), gate)
+        return approval_covers(find_approval(self.approvals(project), gate), gate)
 
     def fault(self) -> str:
         """Say why the file cannot be read; "" where it can."""
         try:
-            self._read()
+            self._read(self._path)
         except (BrokenStateError, OSError) as error:
             return f"{self._path} cannot be used ({error}), so nothing is approved; type: supervisor trust"
         return ""
@@ -103,8 +115,8 @@ class TrustFile:
             self._write(left)
         return len(gone)
 
-    def _read(self) -> _Trust:
-        return read_state(self._files.path_in_force(self._path), _Trust, TRUST_FILE_LIMIT)
+    def _read(self, path: Path) -> _Trust:
+        return read_state(self._files.path_in_force(path), _Trust, TRUST_FILE_LIMIT)
 
     def _mended(self) -> _Trust:
         """Read the file, and set it aside if it is broken. Raises OSError."""
@@ -118,6 +130,11 @@ class TrustFile:
             raise BadInputError(f"{self._path} would be too big; supervisor trust --revoke in old projects")
         write_whole(self._path, data, durable=True)
         self._files.vouch(self._path)
+
+
+def find_approval(approvals: Mapping[str, Approval], gate: Gate) -> Approval | None:
+    """Return the approval of this gate, the organisation's or the user's; it may be for another content."""
+    return approvals.get(gate_digest(gate)) or approvals.get(gate.id)
 
 
 def approval_covers(approval: Approval | None, gate: Gate) -> bool:

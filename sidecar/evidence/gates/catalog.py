@@ -16,7 +16,13 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.approvals import Approval, TrustFile, approval_covers, list_instruction_gates
+from sidecar.evidence.gates.approvals import (
+    Approval,
+    TrustFile,
+    approval_covers,
+    find_approval,
+    list_instruction_gates,
+)
 from sidecar.evidence.ports import RemoteGates
 from sidecar.kernel.gate import REMOTE_GATE_KINDS, AvailableGates, Gate, GateOrigin, Kind
 from sidecar.kernel.session import Environment
@@ -259,7 +265,7 @@ class ProjectCatalog:
 
     def _approved(self, project: str, gates: Iterable[Gate]) -> tuple[Gate, ...]:
         approvals = self._trust.approvals(project)
-        return tuple(_with_approval(gate, approvals.get(gate.id)) for gate in gates)
+        return tuple(_with_approval(gate, find_approval(approvals, gate)) for gate in gates)
 
 
 def _with_approval(gate: Gate, approval: Approval | None) -> Gate:
