@@ -232,6 +232,10 @@ async def _check_sidecar_report() -> list[DoctorFinding]:
         warning_finding(f"set aside, and lost to its session: {why}", "/supervisor:goal and the condition")
         for why in report.set_aside
     ]
+    if (team := report.team) is not None:
+        said = f"team: {team.detail}"
+        away = team.state == "away"
+        lines.append(warning_finding(said, "supervisor team status") if away else ok_finding(said))
     rubric = ok_finding(f"rubric in force: {report.rubric}")
     return [*lines, rubric, _check_judge(), check_workers()]
 

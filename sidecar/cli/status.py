@@ -71,6 +71,8 @@ def _print_report(report: SessionReport) -> None:
         console.print(report.shadow, markup=False, soft_wrap=True)
     for line in report.limits:
         console.print(f"Agents wait: {line}", markup=False, soft_wrap=True)
+    if report.team is not None:
+        console.print(f"Team: {report.team.detail}", markup=False, soft_wrap=True)
     console.print(spending_line(report.spending), markup=False)
     if report.story:
         console.print(_decisions_table(report.story))

@@ -255,6 +255,13 @@ class AuditEntry(Struct, frozen=True, kw_only=True, tag="governed"):
     digest: str = ""
 
 
+class TeamLink(Struct, frozen=True, kw_only=True, tag="team-link"):
+    """Whether the team's database answers: `state` is "reached" or "away", `detail` says more to people."""
+
+    state: str
+    detail: str
+
+
 class StopKept(Struct, frozen=True, kw_only=True, tag="stop-kept"):
     """A judged stop with all that policy knew."""
 
@@ -288,6 +295,7 @@ EventData = (
     | LoopCouncil
     | LoopCheckpointed
     | AuditEntry
+    | TeamLink
     | StopKept
     | UnreadableEvent
 )

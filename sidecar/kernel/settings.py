@@ -229,6 +229,12 @@ class TelemetrySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     endpoint: str = ""
 
 
+class TeamSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How long a team's database keeps the events of this machine."""
+
+    keep_days: Annotated[int, Meta(ge=1, le=3650)] = 90
+
+
 TASK_COMPLEXITY = Annotated[int, Meta(ge=1, le=14)]
 
 
@@ -342,6 +348,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     notify: NotifySettings = NotifySettings()
     log: LogSettings = LogSettings()
     telemetry: TelemetrySettings = TelemetrySettings()
+    team: TeamSettings = TeamSettings()
     run: RunSettings = RunSettings()
     loop: LoopSettings = LoopSettings()
     governance: GovernanceSettings = GovernanceSettings()

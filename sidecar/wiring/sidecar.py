@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.paths import LOCKS_FILE, UNFINISHED_FOLDER, user_paths
+from sidecar.platform.paths import LOCKS_FILE, TEAM_FILE, TEAM_FOLDER, UNFINISHED_FOLDER, user_paths
 from sidecar.platform.telemetry import export_log
 from sidecar.servers.control import Methods, SidecarControl
 from sidecar.servers.methods import run_methods
@@ -37,8 +37,11 @@ from sidecar.wiring.supervision import (
 
 if TYPE_CHECKING:
     from sidecar.servers.tools.toolbox import Toolbox
+    from sidecar.systems.governance.service import Governance
     from sidecar.wiring.headless import HeadlessWork
 
+TEAM_LOOK_S = 5.0
+"""Seconds between two looks whether a team was joined."""
 REOPENED_MESSAGE = "Supervisor: its socket was removed while an agent worked. It is made again."
 
 
@@ -63,6 +66,7 @@ def build_methods(control: SidecarControl, services: Services | None = None) -> 
     toolbox = cache(lambda: build_toolbox(supervision, journals, headless(), modules))
     if watches:
         control.beside.append(partial(export_log, services.log, services.configuration, services.incidents))
+        control.beside.append(partial(_keep_in_step, supervision, lambda: headless().governance))
         control.beside.append(partial(report_saved_files, supervision.supervisor.saved, supervision.toasts))
     return {
         **supervision_methods(supervision),
@@ -97,6 +101,15 @@ def _roll_back(state: Path) -> tuple[str, ...]:
     from sidecar.platform.apply import ChangeApplier  # noqa: PLC0415 - only after a kill there is something
 
     return ChangeApplier(state).roll_back()
+
+
+async def _keep_in_step(built: Supervision, governance: Callable[[], Governance]) -> None:
+    state = user_paths().state
+    while not any((state / name).exists() for name in (TEAM_FILE, TEAM_FOLDER)):
+        await built.services.clock.pause(TEAM_LOOK_S)
+    from sidecar.wiring.team import keep_in_step  # noqa: PLC0415 - who joined no team does without
+
+    await keep_in_step(built, governance)
 
 
 def _build_headless_work(built: Supervision, journals: SessionJournals) -> HeadlessWork:

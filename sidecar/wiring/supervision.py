@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +16,10 @@ from sidecar.hosts.ports import HookCall
 from sidecar.hosts.shared import OPENCODE
 from sidecar.judging.backends.chain import build_judge
 from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.log import EventFilter
 from sidecar.kernel.session import MemoryGap
 from sidecar.platform.installation import plugin_root
-from sidecar.platform.paths import user_paths
+from sidecar.platform.paths import TEAM_FILE, user_paths
 from sidecar.platform.rpc import read_params
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.steering import FilesInForce
@@ -130,12 +132,21 @@ def supervision_methods(built: Supervision) -> Methods:
 
 def log_methods(built: Supervision, control: SidecarControl) -> Methods:
     """Build the methods about the log, by name."""
-    remover = SessionRemover(built.services, built.supervisor, built.people)
+    remover = SessionRemover(built.services, built.supervisor, built.people, _let_team_forget)
     events = EventsHandler(built.services.log, built.people.session, control)
     return {
         "events": struct_handler(EventsRequest, events.open),
         "forget": struct_handler(ForgetRequest, lambda asked, peer: remover.forget(asked, peer.pid)),
     }
+
+
+def _let_team_forget(wanted: Sequence[EventFilter]) -> bool:
+    if not (user_paths().state / TEAM_FILE).exists():
+        return False
+    from sidecar.platform.team.exchange import queue_forgetting  # noqa: PLC0415 - without a team it is not needed
+
+    queue_forgetting(user_paths().state, wanted)
+    return True
 
 
 async def begin_marker_work(hooks: HookHandler, session: str, project: str) -> None:

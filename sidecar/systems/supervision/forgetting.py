@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -25,8 +27,18 @@ class ForgetRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class SessionRemover:
     """Carries out `supervisor forget`."""
 
-    def __init__(self, services: Services, supervisor: Supervisor, people: CommandLineService) -> None:
-        """Share the other parameters with those who use the sessions."""
+    def __init__(
+        self,
+        services: Services,
+        supervisor: Supervisor,
+        people: CommandLineService,
+        elsewhere: Callable[[Sequence[EventFilter]], bool] = lambda _: False,
+    ) -> None:
+        """Share the other parameters with those who use the sessions.
+
+        `elsewhere` lets a team forget the same; it returns whether one was joined, and raises OSError.
+        """
+        self._elsewhere = elsewhere
         self._services = services
         self._supervisor = supervisor
         self._people = people
@@ -45,12 +57,13 @@ class SessionRemover:
         else:
             raise BadInputError("name a session or a time")
         self._people.check_order("forget", "", pid, *keys)
+        team = " The team forgets the same when it answers next." if self._elsewhere(wanted) else ""
         events = sum(map(self._services.log.forget, wanted))
         removed = sum(self._supervisor.forget(key) for key in keys)
         said = f"{counted(events, 'event')}, {counted(removed, 'session')}"
         order = OrderGiven(name="forget", decided="done", detail=said)  # without what was forgotten
         self._services.log.append(LoggedEvent(at=self._services.clock.now(), system=SUPERVISION, data=order))
-        answer = f"Supervisor: forgotten: {said} with state, journal and kept files."
+        answer = f"Supervisor: forgotten: {said} with state, journal and kept files.{team}"
         kept = self._services.log.count(replace(wanted[0], kinds=(AUDIT_KIND,)))
         stay = f"{kept} audit entr{'y stays' if kept == 1 else 'ies stay'}"
         return f"{answer} {stay}; `supervisor uninstall --purge` removes them." if kept else answer

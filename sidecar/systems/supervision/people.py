@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 
 from msgspec import Struct
@@ -18,7 +18,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.events import CommandTyped
 from sidecar.kernel.goal import GoalStatus, Spending
 from sidecar.kernel.journal import Journal
-from sidecar.kernel.log import EventFilter, OrderGiven, RecordEntry, StopJudged, event_kind
+from sidecar.kernel.log import EventFilter, OrderGiven, RecordEntry, StopJudged, TeamLink, event_kind
 from sidecar.kernel.loop import LOOP_HOST
 from sidecar.kernel.orders import Giver, Order, Origin
 from sidecar.kernel.rubric import HeldEdit
@@ -108,13 +108,13 @@ class BudgetReport(Struct, frozen=True, kw_only=True):
 class SessionReport(Struct, frozen=True, kw_only=True):
     """The status of a session, and of all others of the folder. `session` is empty where none is known.
 
-    `text` says in lines where its goal stands and what it does; `activity` is the latter. `shadow` is what
-    shadow mode would have done, "" where it is off. `exit_code`: see
-    ExitCode. `rubric` is the file in force. `spending` is the cost of judging today, for all
-    sessions together, `limits` say whose agents wait for a model service. `story` are the newest entries of
-    the record; `set_aside` and `troubles` are lines that say what is wrong and where. `sessions` are those in
-    the folder, above and below it, those whose goal is held now first. `session` is the first of them,
-    unless one was asked for. `journal` has its tasks and notes.
+    `text` says in lines where its goal stands and what it does; `activity` is the latter. `shadow` is
+    what shadow mode would have done, "" where it is off. `exit_code`: see ExitCode. `rubric` is the file
+    in force. `spending` is the cost of judging today, for all sessions together, `limits` say whose
+    agents wait for a model service, `team` whether a team answers that was joined. `story` are the newest
+    entries of the record; `set_aside` and `troubles` are lines that say what is wrong and where.
+    `sessions` are those in the folder, above and below it, those whose goal is held now first. `session`
+    is the first of them, unless one was asked for. `journal` has its tasks and notes.
     """
 
     session: str = ""
@@ -130,6 +130,7 @@ class SessionReport(Struct, frozen=True, kw_only=True):
     rubric: str = ""
     spending: Spending = Spending()
     limits: tuple[str, ...] = ()
+    team: TeamLink | None = None
     story: tuple[RecordEntry, ...] = ()
     set_aside: tuple[str, ...] = ()
     troubles: tuple[str, ...] = ()
@@ -172,9 +173,10 @@ class CommandLineService:
     """Answers requests of the command line."""
 
     def __init__(self, services: Services, supervisor: Supervisor) -> None:
-        """Pass commands to `supervisor`, like those typed in the host."""
+        """Pass commands to `supervisor`, like those typed in the host. Wiring sets `team_link`."""
         self._services = services
         self._supervisor = supervisor
+        self.team_link: Callable[[], TeamLink | None] = lambda: None
 
     def report(self, who: SessionSelector) -> SessionReport:
         """Report the session's status; a folder without a session gets a report that says so."""
@@ -194,6 +196,7 @@ class CommandLineService:
             rubric=rubric.origin,
             spending=spending,
             limits=current_limits(self._services.log, self._services.clock.now()),
+            team=self.team_link(),
             troubles=(*errors, *rubric.rejected, *map(held_edit_message, held)),
         )
         if session is None:
@@ -283,8 +286,11 @@ class CommandLineService:
 
         An order of an agent is refused, with BadInputError. One that may be, is told to the user.
         """
+        return await self.carry_out(asked, self._origin(asked.order.name, pid))
+
+    async def carry_out(self, asked: OrderRequest, origin: Origin) -> CommandReply:
+        """Carry out a command of a person, however it came here; raises BadInputError as `order` does."""
         order = asked.order
-        origin = self._origin(order.name, pid)
         session = self._find_for_order(asked)
         if session is None:
             where = asked.who.session or asked.who.project

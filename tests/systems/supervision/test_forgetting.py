@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec.structs import replace
 
@@ -91,3 +93,17 @@ async def test_a_forgotten_session_begins_anew(fakes: Fakes) -> None:
     remover(fakes).forget(ForgetRequest(session=KEY.id))
     await fakes.tell(prompt())
     assert fakes.state().goal is None
+
+
+def test_a_team_is_to_forget_the_same_before_anything_is_removed_here(fakes: Fakes) -> None:
+    people, wanted = CommandLineService(fakes.services, fakes.supervisor), list[EventFilter]()
+
+    def elsewhere(asked: Sequence[EventFilter]) -> bool:
+        assert events(fakes, KEY) == 1
+        wanted.extend(asked)
+        return True
+
+    remover = SessionRemover(fakes.services, fakes.supervisor, people, elsewhere)
+    said = remover.forget(ForgetRequest(session=KEY.id))
+    assert said.endswith("kept files. The team forgets the same when it answers next.")
+    assert wanted == [EventFilter(session=KEY)]
