@@ -28,6 +28,11 @@ CONNECT_S: Final = 5
 """Seconds within which a connection must be made."""
 ANSWER_S: Final = 10
 """Seconds within which the database must answer a statement, or acknowledge what was sent."""
+OPTIONS: Final = (
+    f"-c search_path=supervisor -c statement_timeout={ANSWER_S}s"
+    # A machine that sleeps in the middle of a transaction would hold up all others.
+    f" -c idle_in_transaction_session_timeout={ANSWER_S}s"
+)
 OLDEST: Final = 150000
 """The oldest version of PostgreSQL that is supported, as it numbers them."""
 SCHEMA: Final = "supervisor"
@@ -216,7 +221,7 @@ class PostgresDatabase:
                     tcp_user_timeout=ANSWER_S * 1000,
                     keepalives_idle=ANSWER_S,
                     keepalives_interval=ANSWER_S,
-                    options=f"-c search_path={SCHEMA} -c statement_timeout={ANSWER_S}s",
+                    options=OPTIONS,
                 )
             except psycopg.OperationalError as error:
                 # libpq gives no code for a refused login; a server that answers others is not away.

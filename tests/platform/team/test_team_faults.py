@@ -149,6 +149,12 @@ def test_tables_that_are_changed_under_a_connection_are_looked_at_again(team_url
             store.find("")
 
 
+def test_a_machine_that_hangs_in_a_transaction_holds_the_others_up_for_seconds(team_url: str) -> None:
+    with closing(PostgresDatabase(team_url)) as database, database.transaction() as own:
+        for name in ("statement_timeout", "idle_in_transaction_session_timeout"):
+            assert own.rows(f"SHOW {name}", {}) == [{name: "10s"}]
+
+
 @pytest.mark.parametrize(
     ("condition", "kind"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 
 import pytest
 
@@ -18,9 +19,9 @@ from sidecar.platform.team.ports import (
     TeamTask,
     TeamTaskState,
 )
-from sidecar.platform.team.postgres import PostgresDatabase
+from sidecar.platform.team.postgres import AGENT_ROLE, PostgresDatabase
 from sidecar.platform.team.store import TeamStore
-from support.postgres import as_login, run_sql
+from support.postgres import PostgresServer, as_login, run_sql
 
 TABLES = (
     *(
@@ -280,3 +281,19 @@ REFUSED_CALLS: dict[str, Callable[[Members], object]] = {
 def test_a_call_that_the_rights_refuse_says_so(members: Members, ask: str) -> None:
     with pytest.raises(TeamRefusedError, match=r"the team's database refused: .*"):
         REFUSED_CALLS[ask](members)
+
+
+def test_an_administrator_who_is_no_superuser_makes_tables_and_logins(postgres: PostgresServer) -> None:
+    name = postgres.new_database("template0")
+    admin, agent, url = f"admin_{name}", f"agent_{name}", postgres.url(name)
+    run_sql(url, f"CREATE ROLE {admin} LOGIN CREATEROLE", f"ALTER DATABASE {name} OWNER TO {admin}")
+    with closing(PostgresDatabase(as_login(url, admin))) as database:
+        for _ in range(2):
+            database.init()
+        database.make_login(agent, AGENT_ROLE, "secret")
+    member = Member(machine="m1", person="ann")
+    with closing(TeamStore(PostgresDatabase(as_login(url, agent)), member)) as store:
+        assert store.join(Machine(id="m1", name="x", person="x", fingerprint="f", version="1"))
+        assert store.append([event(1)]) == 1
+        with pytest.raises(TeamRefusedError):
+            store.pause("L")
