@@ -56,12 +56,12 @@ SUBTYPES: Final = {SCHEMA_GIVEN_UP: "the model gave no answer in the asked form,
 
 
 class ClaudeUsage(Struct, frozen=True):
-    """Tokens of one or all requests."""
+    """Tokens of one or all requests; null and what is no number are no error."""
 
-    input_tokens: int = 0
-    cache_creation_input_tokens: int = 0
-    cache_read_input_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: object = 0
+    cache_creation_input_tokens: object = 0
+    cache_read_input_tokens: object = 0
+    output_tokens: object = 0
 
     @property
     def counted(self) -> TokenUsage:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from sidecar.hosts.streams import ClaudeUsage
 from sidecar.judging.backends.answer import answer_schema
-from sidecar.kernel.settings import TokenUsage, token_count_or_zero
 from sidecar.platform import chat
 
 if TYPE_CHECKING:
@@ -43,26 +43,10 @@ class _Block(Struct, frozen=True):
     text: str = ""
 
 
-class _Usage(Struct, frozen=True):
-    """Usage as the service counts it, three kinds of input apart. null and invalid values are no error."""
-
-    input_tokens: object = 0
-    cache_creation_input_tokens: object = 0
-    cache_read_input_tokens: object = 0
-    output_tokens: object = 0
-
-    def plain(self) -> TokenUsage:
-        """Input written to the cache counts as plain input, since its price differs little."""
-        written = token_count_or_zero(self.cache_creation_input_tokens)
-        cached = token_count_or_zero(self.cache_read_input_tokens)
-        sent = token_count_or_zero(self.input_tokens) + written
-        return TokenUsage(sent, cached, token_count_or_zero(self.output_tokens))
-
-
 class _Message(Struct, frozen=True):
     content: list[_Block]
     stop_reason: str | None = None
-    usage: _Usage | None = None
+    usage: ClaudeUsage | None = None
 
 
 class Dialect(NamedTuple):
@@ -104,7 +88,7 @@ def _read_anthropic(body: bytes) -> chat.ChatAnswer:
     message = msgspec.json.decode(body, type=_Message)
     text = "".join(block.text for block in message.content if block.type == "text")
     fault = STOP_REASON_FAULTS.get(message.stop_reason or "", "")
-    return chat.ChatAnswer(text, (message.usage or _Usage()).plain(), fault)
+    return chat.ChatAnswer(text, (message.usage or ClaudeUsage()).counted, fault)
 
 
 ANTHROPIC: Final = Dialect(
