@@ -8,7 +8,6 @@ small. Where lines are not aligned, the diff shows more than was changed, never 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
@@ -18,72 +17,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sidecar.evidence.proof.check_files import file_reading_order, generated_file_reason, is_source
 from sidecar.kernel.evidence import FileChange, FileDiff, ProjectChanges
-
-# --- Classifying files by name ------------------------------------------------------------------------------
-# Source files come first, because they hold what the user asked for; then tests, which show what was
-# expected; then settings (changes affecting checks are also reported elsewhere); then documents; then others.
-
-
-LOCK_FILE: Final = re.compile(
-    r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|deno\.lock|poetry\.lock"
-    r"|uv\.lock|pdm\.lock|Pipfile\.lock|pixi\.lock|Cargo\.lock|go\.sum|go\.work\.sum|composer\.lock|Gemfile\.lock"
-    r"|mix\.lock|pubspec\.lock|Podfile\.lock|Package\.resolved|flake\.lock|packages\.lock\.json|gradle\.lockfile)$"
-)
-GENERATED_FILE: Final = re.compile(
-    r"\.min\.(?:js|css|mjs)$|\.(?:map|snap)$|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|cc|h)|\.g\.dart|\.freezed\.dart"
-    r"|\.designer\.cs|_generated\.\w+|\.generated\.\w+)$"
-    r"|(?:^|/)(?:node_modules|vendor|third_party|dist|__generated__|generated)/",
-    re.IGNORECASE,
-)
-SAYS_GENERATED: Final = re.compile(
-    r"@generated\b|code generated .{0,80}do not edit|automatically generated", re.IGNORECASE
-)
-CODE_FILE: Final = re.compile(
-    r"\.(?:py|pyi|ipynb|jsx?|[cm]js|tsx?|[cm]ts|go|rs|java|kts?|scala|groovy|rb|exs?|php|cs|fs|vb|swift|mm?|c|cc|cpp"
-    r"|cxx|h|hpp|dart|lua|p[lm]|r|jl|cljs?|hs|elm|erl|ml|nim|zig|cr|sh|bash|ps1|vue|svelte|astro|sql|sol|html?|css|scss"
-    r"|less|graphql|proto|tf)$",
-    re.IGNORECASE,
-)
-TEST_FILE: Final = re.compile(
-    r"(?:^|/)(?:tests?|__tests__|specs?|e2e|cypress|testdata|__snapshots__|fixtures)/|(?:^|/)(?:test_[^/]*|conftest)\.py$"
-    r"|(?:[._-](?:test|spec|tests)|Tests?|Spec)\.\w+$"
-)
-SETTINGS_FILE: Final = re.compile(
-    r"(?:^|/)(?:\.[^/]+|[^/]+\.(?:toml|ya?ml|cfg|ini|json|jsonc|properties|gradle|mk|xml)|[^/]*\.config\.\w+|Makefile"
-    r"|Dockerfile|Jenkinsfile|Procfile|go\.mod|Gemfile|Rakefile|CMakeLists\.txt)$|(?:^|/)\.(?:github|circleci|husky)/"
-)
-DOCUMENTATION_FILE: Final = re.compile(
-    r"\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)docs?/|(?:^|/)(?:LICENSE|NOTICE|AUTHORS)$", re.IGNORECASE
-)
-FILE_HEADER_LENGTH: Final = 1_000
-"""Characters at the start of a file in which a "generated" marker is searched for."""
-
-
-def file_reading_order(path: str) -> int:
-    """Return the sort position of a file: source, test, settings, document, other."""
-    if TEST_FILE.search(path):
-        return 1
-    if CODE_FILE.search(path):
-        return 0
-    if DOCUMENTATION_FILE.search(path):
-        return 3
-    return 2 if SETTINGS_FILE.search(path) else 4
-
-
-def is_code(path: str) -> bool:
-    """Whether the path is that of a source file, which people write line by line."""
-    return CODE_FILE.search(path) is not None
-
-
-def generated_file_reason(path: str, text: str) -> str:
-    """Say why the file was not written by hand; "" where it may have been."""
-    if LOCK_FILE.search(path):
-        return "a lock file"
-    if GENERATED_FILE.search(path) or SAYS_GENERATED.search(text[:FILE_HEADER_LENGTH]):
-        return "a generated file"
-    return ""
-
 
 # --- Counting changed lines and building hunks --------------------------------------------------------------
 
@@ -198,7 +133,7 @@ def _reason_not_shown(file: FileChange, core: _ChangedCore) -> str:
         return why
     if core.size > CORE_LIMIT and file.before is not None and file.after is not None:
         return "too much changed to be shown"
-    if is_code(file.path) and max(map(len, core.before + core.after)) > MINIFIED_LINE_LENGTH:
+    if is_source(file.path) and max(map(len, core.before + core.after)) > MINIFIED_LINE_LENGTH:
         return "a minified file"
     return ""
 

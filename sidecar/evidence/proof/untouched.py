@@ -18,8 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from sidecar.evidence.commands.kinds import kinds_of
-from sidecar.evidence.diffs import CODE_FILE, DOCUMENTATION_FILE, SETTINGS_FILE
-from sidecar.evidence.proof.check_files import bears_on_checks
+from sidecar.evidence.proof.check_files import bears_on_checks, is_known_kind
 from sidecar.kernel.evidence import FileChange
 from sidecar.platform.shell.line import parse_simple_commands
 
@@ -64,7 +63,7 @@ def _parts(goal: str, checks: str) -> Iterator[str]:
         elif re.fullmatch(r"(?=.*[A-Za-z])\S{2,}", quoted):
             text = text.replace(f"`{quoted}`", " ")
             yield from _product_names((quoted.partition("(")[0] or quoted,), checks)
-    words = (word[0] for word in CODE_WORD.finditer(text) if not word["file"] or _is_file(word[0]))
+    words = (word[0] for word in CODE_WORD.finditer(text) if not word["file"] or is_known_kind(word[0]))
     yield from _product_names(words, checks)
 
 
@@ -74,13 +73,9 @@ def _product_names(names: Iterable[str], checks: str) -> Iterator[str]:
             yield name
 
 
-def _is_file(name: str) -> bool:
-    return any(pattern.search(name) for pattern in (CODE_FILE, SETTINGS_FILE, DOCUMENTATION_FILE))
-
-
 def _essence(part: str) -> str:
     """Return what a touched text must have: a path as a whole, of a name behind scopes the last one."""
-    return _plain(part if _is_file(part) or TAG.fullmatch(part) else SCOPE.split(part)[-1])
+    return _plain(part if is_known_kind(part) or TAG.fullmatch(part) else SCOPE.split(part)[-1])
 
 
 def _plain(text: str) -> str:

@@ -18,7 +18,6 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.diffs import DOCUMENTATION_FILE
 from sidecar.evidence.gates.approvals import gate_digest
 from sidecar.evidence.gates.goal_checks import asks_for_change_of_checks
 from sidecar.evidence.gates.policy import (
@@ -29,7 +28,7 @@ from sidecar.evidence.gates.policy import (
     required_gates,
 )
 from sidecar.evidence.ports import CopyVersion, GateCatalog, GateContext
-from sidecar.evidence.proof.check_files import bears_on_checks, files_in, text_of
+from sidecar.evidence.proof.check_files import bears_on_checks, files_in, is_document, text_of
 from sidecar.evidence.proof.expectations import find_places
 from sidecar.evidence.proof.policy import (
     CHANGED_CHECKS,
@@ -355,7 +354,7 @@ def _only_checks_changed(inquiry: Inquiry) -> bool:
     """Whether all that changed bears on checks or is documentation, and no fewer tests run than did."""
     fewer = any(one.base is not None and fewer_ran(one.now, one.base) for one in inquiry.comparisons)
     rest = [path for path in inquiry.project_state.changed or ("",) if not bears_on_checks(path)]
-    return not fewer and all(map(DOCUMENTATION_FILE.search, rest))
+    return not fewer and all(map(is_document, rest))
 
 
 def _integrity_finding(one: IntegrityFinding, level: Level, project: Path) -> ChangeFinding:
