@@ -214,7 +214,9 @@ def read_report(platform: PlatformServices, name: str) -> Report:
         met=_describe_met(told),
         go_on=(last.then,) if last and last.then else (),
     )
-    report, tried = with_changes(report, goal.base, name), defaultdict[str, list[str]](list)
+    tried = defaultdict[str, list[str]](list)
+    if session:  # those of a team's list are in the sessions of its tasks
+        report = with_changes(report, goal.base, name)
     for at, begun, end in started_agents(events):
         tried[begun.task].append(f"iteration {begun.iteration}: {agent_line(at, end)}")
     return replace(report, tasks=parts.report_tasks(journal.tasks, tried, report.commits))

@@ -10,63 +10,47 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, suppress
 from functools import partial
-from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 import click
-from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.cli.config import CommandLineFiles
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.link import ACCEPT_JUDGED_OPTION, accepted_code, call_sidecar, greet_sidecar
 from sidecar.cli.notices import NotifyingView
 from sidecar.cli.options import MAX_CENTS, MAX_TOKENS, typed_options
 from sidecar.cli.printing import echo
-from sidecar.cli.progress import ProgressView, RunBoard, open_budget
+from sidecar.cli.progress import ProgressView, RunBoard
 from sidecar.cli.report import (
     REPORT_FILE,
-    keep_told,
     read_report,
-    read_told,
     show_log,
     show_report,
     tell_report,
 )
+from sidecar.cli.run_crew import RunOptions, build_crew
 from sidecar.cli.run_keys import RunKeys, typed_keys
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
-from sidecar.evidence.gates.approvals import TrustFile, approved_run_hooks
-from sidecar.hosts.command import CommandAgent, command_model, subagent_tool, tells_cost
-from sidecar.hosts.limits import PatientAgent
-from sidecar.hosts.shared import WORKER_MARKER, checked_session_id
+from sidecar.hosts.shared import checked_session_id
 from sidecar.kernel import runs
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.goal import GoalTerms
 from sidecar.kernel.journal import Author, NoteKind
-from sidecar.kernel.log import EventFilter, RunTold, event_kind
 from sidecar.kernel.orders import parse_order
-from sidecar.kernel.session import SessionKey
-from sidecar.kernel.settings import ModelPrice, model_prices
 from sidecar.platform.client import SidecarError
-from sidecar.platform.log_readings import MOST_PAYMENTS
-from sidecar.platform.paths import Paths, user_paths
+from sidecar.platform.paths import Paths, project_digest, user_paths
 from sidecar.platform.processes import find_program
-from sidecar.platform.worktrees import Worktrees
-from sidecar.servers.tools.door import ToolListing, ToolOutcome, ToolRequest
+from sidecar.platform.team.ports import LEASE_S
+from sidecar.servers.tools.door import ToolOutcome, ToolRequest
 from sidecar.systems.iteration import run_files
 from sidecar.systems.iteration.loop import AgentLoop
-from sidecar.systems.iteration.overseer import SidecarOverseer
 from sidecar.systems.iteration.policy.loop import MAX_AGENTS
-from sidecar.systems.iteration.policy.prompt import build_run_prompt
 from sidecar.systems.iteration.ports import RunParticipants
 from sidecar.systems.supervision.forgetting import ForgetRequest
 from sidecar.wiring.platform import build_platform
 from sidecar.work.merging import find_session_worktrees
-from sidecar.work.progress import AgentEnded, RunWarning
-
-if TYPE_CHECKING:
-    from sidecar.hosts.ports import AgentRunner
-
+from sidecar.work.progress import RunWarning
 
 FOLLOW_S: Final = 1.0
 """Seconds between two looks at the session's status for the terminal."""
@@ -78,22 +62,6 @@ PROMPT_AS_SPEC: Final = "what the prompt asks for"
 """What a goal calls --prompt where no file names it."""
 PERMISSION_MODES: Final = ("all", "edits", "none")
 """The values of `hosts.acp.link.PermissionLevel`."""
-
-
-class RunOptions(Struct, frozen=True, kw_only=True):
-    """The command line options. `leave` is "" for an agent that does not speak the Agent Client Protocol."""
-
-    asked: runs.RunRequest
-    command: tuple[str, ...]
-    spec: str
-    template: str
-    leave: str
-    extra: str
-    commit: bool
-    reset: bool
-    max_tokens: int | None
-    max_cents: float | None
-    worktrees: Worktrees | None
 
 
 OTHERS: Final = {"log": show_log, "report": show_report}
@@ -123,6 +91,9 @@ class RunVerb(click.Command):
 @click.option("--commit", is_flag=True, help="Commit what each iteration changed. Nothing is pushed.")
 @click.option("--commit-mine", is_flag=True, help="First commit what you changed yourself.")
 @click.option("--jobs", type=click.IntRange(1, MAX_JOBS), help="Agents at once, each in its own worktree.")
+@click.option("--team", default="", metavar="LIST", help="Do the tasks of this list of your team.")
+@click.option("--remote", default="origin", show_default=True, help="With --team: where the work is merged.")
+@click.option("--lease", default=LEASE_S, type=click.IntRange(3, 3600), hidden=True)
 @click.option("--session", default="", help="Go on with this session, or call a new one so.")
 @click.option("--template", type=click.Path(dir_okay=False), help="Another prompt than the usual one.")
 @ACCEPT_JUDGED_OPTION
@@ -148,6 +119,7 @@ def run(  # noqa: PLR0913 - one for each option
     max_tokens: int | None,
     no_limit: bool,
     jobs: int | None,
+    team: str,
     commit_mine: bool,
     session: str,
     template: str | None,
@@ -178,15 +150,18 @@ def run(  # noqa: PLR0913 - one for each option
         return
     if no_limit and (max_iterations or max_minutes or max_tokens or wishes["max_cents"]):
         raise click.UsageError("--no-limit goes without other limits")
-    if jobs and wishes["commit"]:
+    if (jobs or team) and wishes["commit"]:
         raise click.UsageError("--jobs commits what it merges, and goes without --commit")
+    if team and (goal or session or commit_mine or wishes["reset"]):
+        raise click.UsageError("--team goes without --goal, --session, --commit-mine and --reset")
     asked = runs.RunRequest(
-        session=checked_session_id(session or f"run-{secrets.token_hex(3)}"),
+        session=checked_session_id(f"team-{team}" if team else session or f"run-{secrets.token_hex(3)}"),
+        team=team,
         project=os.getcwd(),  # noqa: PTH109 - sent as text
         goal=_goal_terms(goal, checks, *(NO_LIMIT if no_limit else (max_minutes, max_tokens))),
         spec=Path(spec).name if spec else PROMPT_AS_SPEC if prompt else "",
         most=MAX_AGENTS if no_limit else max_iterations,
-        jobs=jobs or 0,
+        jobs=jobs or int(bool(team)),
         options=tuple(typed_options(without=("session", "reset"))),
         agent=command,
     )
@@ -202,16 +177,24 @@ def run(  # noqa: PLR0913 - one for each option
         leave=leave if acp else "",
         max_tokens=max_tokens,
         **wishes,
-        worktrees=asyncio.run(find_session_worktrees(asked.project, asked.session)) if jobs else None,
     )
+    if jobs and not team:
+        wish = replace(wish, worktrees=asyncio.run(find_session_worktrees(asked.project, asked.session)))
     greet_sidecar()
     show = NotifyingView(asked.project, json_lines=as_json)
-    in_project = "" if jobs else asked.project
-    with run_files.hold_run_lock(folders.run, asked.session, project=in_project), closing(show):
+    in_project = "" if asked.jobs else asked.project
+    lock = f"{asked.session}-{project_digest(asked.project)}" if team else asked.session
+    with run_files.hold_run_lock(folders.run, lock, project=in_project), closing(show):
         if wish.reset:
             _forget_session(asked.session)
         os.chdir(folders.run)  # the path of a socket has at most 108 bytes, so use it by its name
-        code = asyncio.run(_run_to_end(wish, folders, show))
+        if team:
+            from sidecar.cli.run_team import play_list  # noqa: PLC0415 - a run without a team does without
+
+            play = play_list(wish, folders, show, accept_judged=accept_judged)
+        else:
+            play = _run_to_end(wish, folders, show)
+        code = asyncio.run(play)
         done = read_report(build_platform(folders.state), asked.session)
         tell_report(done, report, None if as_json else show.tell)
         sys.exit(accepted_code(code, accept_judged=accept_judged))
@@ -232,7 +215,7 @@ def _goal_terms(goal: str, checks: tuple[str, ...], minutes: int | None, tokens:
 
 async def _run_to_end(wish: RunOptions, folders: Paths, show: ProgressView) -> int:
     """Run the loop and return the exit code; an interrupted run has told the sidecar, and tells the user."""
-    crew = await _build_crew(wish, folders, show)
+    crew = await build_crew(wish, folders, show)
     run = AgentLoop(crew, wish.asked)
     async with _steered(run, crew, wish.asked.session, show):
         end = await work_until_signal(run.run())
@@ -290,78 +273,10 @@ async def _write_down(session: str, tool: str, text: str) -> None:
         raise BadInputError(done.text)
 
 
-async def _build_crew(wish: RunOptions, folders: Paths, show: ProgressView) -> RunParticipants:
-    environment, asked = dict(os.environ), wish.asked
-    files = CommandLineFiles()
-    platform = build_platform(folders.state, files)
-    settings, _ = platform.configuration.load()
-    prices, name = model_prices(settings), command_model(wish.command)
-    if wish.max_cents and not (wish.leave or tells_cost(wish.command, prices)):
-        raise BadInputError(f'a limit in cents is set, and no price of {name}: set [price."{name}"]')
-    mask = platform.secrets.masker(environment)
-    key = SessionKey(runs.RUN_HOST, asked.session)
-    tell = keep_told(platform, key, asked.project, show.tell)
-    budget = open_budget(platform, tell, max_tokens=wish.max_tokens, max_cents=wish.max_cents)
-    before = EventFilter(session=key, kinds=(event_kind(RunTold),))
-    for _, what in read_told(platform.log.newest(before, MOST_PAYMENTS)):
-        if isinstance(what, AgentEnded):
-            budget.count(what.tokens, what.cents)
-    trust = TrustFile(folders.state, files)
-    project_hooks, wrong = approved_run_hooks(asked.project, trust.approved)
-    if wrong:
-        show.tell(RunWarning(text=wrong))
-    commits = run_files.IterationCommits(asked.project, environment) if wish.commit else None
-    if commits and (own := await commits.begin()):
-        show.tell(RunWarning(text=f"never committed, because you changed it before: {', '.join(own)}"))
-    return RunParticipants(
-        overseer=SidecarOverseer(
-            asked.session,
-            asked.project,
-            {**environment, runs.RUN_AGENT_VARIABLE: PurePath(wish.command[0]).name},
-            greet_sidecar,
-        ),
-        agent=PatientAgent(_build_agent(wish, folders, prices), wish.command[0], budget.limits),
-        hooks=run_files.UserHooks(
-            (settings.run.hooks, project_hooks), environment, mask, settings.run.hook_seconds
-        ),
-        clock=platform.clock,
-        word=partial(build_run_prompt, wish.template),
-        tell=tell,
-        hear=show.hear,
-        mask=mask,
-        environment={**environment, WORKER_MARKER: "1"},
-        longest=settings.run.agent_seconds,
-        settings=settings,
-        budget=budget,
-        spec=wish.spec,
-        extra="\n\n".join(filter(None, (settings.run.extra, wish.extra))),
-        subagents=subagent_tool(wish.command),
-        commit=commits.commit if commits else None,
-        worktrees=wish.worktrees,
-    )
-
-
 def _forget_session(session: str) -> None:
     """Remove what is kept of a session. Raises SidecarError; one that is not known is forgotten already."""
     if call_sidecar("run_status", runs.RunStatusQuery(session=session), runs.RunStatus).project:
         call_sidecar("forget", ForgetRequest(session=f"{runs.RUN_HOST}:{session}"), str)
-
-
-def _build_agent(wish: RunOptions, folders: Paths, prices: dict[str, ModelPrice]) -> AgentRunner:
-    tools = _unprompted_tools()
-    if wish.leave:
-        from sidecar.hosts.acp import agent, link  # noqa: PLC0415 - plain commands need none of it
-
-        return agent.AcpAgent(wish.command, link.PermissionLevel(wish.leave), tools, prices)
-    return CommandAgent(wish.command, folders.run / f"mcp-{wish.asked.session}.json", tools, prices)
-
-
-def _unprompted_tools() -> tuple[str, ...]:
-    """Our tools that need no permission prompt; none where the sidecar does not answer."""
-    with suppress(SidecarError):
-        listed = call_sidecar("tools", None, tuple[ToolListing, ...])
-        return tuple(one.offer.name for one in listed if one.on and not one.offer.asks)
-    return ()
 
 
 def _program_exists(name: str, project: str) -> bool:

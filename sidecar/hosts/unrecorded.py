@@ -190,7 +190,7 @@ class MarkerTurns(NothingRecorded):
         before = self._seen.get(stop.key)
         if before is not None and before.id == told.id:
             return before.worked
-        tree = await self._workspace.fingerprint(stop.project, stop.environment)
+        tree = await self._workspace.fingerprint(stop.cwd or stop.project, stop.environment)
         worked = told.claims_work or not tree or before is None or tree != before.tree
         remember_newest(self._seen, stop.key, _Seen(told.id, tree, worked), CACHED_TREES)
         return worked
@@ -294,10 +294,11 @@ def encode_decision(answer: HostAnswer, feedback: str) -> bytes:
 
 
 class RunEvent(Struct, frozen=True, kw_only=True, tag_field="event"):
-    """Fields common to all events of a run."""
+    """Fields common to all events of a run. `cwd`: where its agents work, "" for the project itself."""
 
     session: str
     project: str
+    cwd: str = ""
 
 
 class RunBegunEvent(RunEvent, frozen=True, kw_only=True, tag="begin"):
@@ -343,6 +344,8 @@ class RunCodec:
         """Decode an event of a run. Raises BadInputError."""
         event = _parse_event(raw, _RUN_EVENTS, "a run")
         about = _about(RUN_HOST, event, environment)
+        if event.cwd:
+            about["cwd"] = checked_project_folder(event.cwd)
         match event:
             case RunBegunEvent():
                 return PromptSubmitted(**about, prompt_id="", human=True)

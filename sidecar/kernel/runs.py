@@ -30,7 +30,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     `most` is how many agents may be started in the goal's life, None for as many as the budget of
     continuations allows. `jobs`: how many agents work at once, each in a worktree of its
     own; 0 for one in the project itself. `options`, each with its value, and `agent` are what was typed, but
-    for the session.
+    for the session. `team`: the list of a team that is worked on, whose name says which it is.
     """
 
     session: str
@@ -39,6 +39,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     spec: str = ""
     most: int | None = None
     jobs: int = 0
+    team: str = ""
     options: tuple[tuple[str, ...], ...] = ()
     agent: tuple[str, ...] = ("AGENT",)
 
@@ -47,7 +48,8 @@ class RunRequest(Struct, frozen=True, kw_only=True):
         names = {option[0] for option in changed}
         kept = (option for option in self.options if option[0] not in names)
         words = [word for option in (*kept, *changed) for word in option]
-        return shlex.join(("supervisor", "run", "--session", self.session, *words, "--", *self.agent))
+        named = () if self.team else ("--session", self.session)
+        return shlex.join(("supervisor", "run", *named, *words, "--", *self.agent))
 
 
 class RunStatus(GoalTerms, frozen=True, kw_only=True):

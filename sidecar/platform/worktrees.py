@@ -87,8 +87,14 @@ class Worktrees:
 
         `checked_out`: the user's branch.
         """
-        self._git, self._prefix, self._folder, self._furnish = git, f"{PREFIX}/{session}/", folder, furnish
+        self.git, self._prefix, self._folder, self._furnish = git, f"{PREFIX}/{session}/", folder, furnish
         self._checked_out = checked_out
+        self.user = git
+        """Runs in the tree whose ignored files are put into worktrees."""
+        self.base = "HEAD"
+        """The commit that worktrees are made of."""
+        self.merge_options: tuple[str, ...] = ()
+        """Options to git where a merge is tried."""
         self._changing = asyncio.Lock()
         self._tip = ""
         self.kept: tuple[str, ...] = ()
@@ -97,7 +103,7 @@ class Worktrees:
     @property
     def top(self) -> Path:
         """The top folder of the user's tree."""
-        return self._git.folder
+        return self.user.folder
 
     def branch(self, name: str) -> str:
         """Return the branch of this name."""
@@ -113,23 +119,29 @@ class Worktrees:
         `go_on`: where there is such a branch, it goes on, in its worktree if that is there and whole.
         `earlier`: all of that branch is put into a new worktree, with git's marks where it is in conflict.
         """
-        self._tip = self._tip or await _head(self._git)
+        self._tip = self._tip or await _head(self.git)
         if go_on and self._is_whole(name):
             await self._furnish_place(name)
             return self.place(name)
         branch = self.branch(name)
-        known = go_on and not (await self._git.ask("rev-parse", "--verify", f"refs/heads/{branch}")).exit_code
-        place = await self._add(name, branch) if known else await self._add(name, "HEAD", "-B", branch)
-        if earlier:  # it ends with 1 where there is a conflict
-            await replace(self._git, folder=place).ask("merge", "--ff", "--squash", self.branch(earlier))
+        known = go_on and not (await self.git.ask("rev-parse", "--verify", f"refs/heads/{branch}")).exit_code
+        place = await self._add(name, branch) if known else await self._add(name, self.base, "-B", branch)
+        if earlier:
+            await self.put_into(name, earlier)
         return place
+
+    async def put_into(self, name: str, earlier: str) -> tuple[str, ...]:
+        """Put all of a branch into a worktree; return the files that are in conflict, with git's marks."""
+        git = replace(self.git, folder=self.place(name))
+        await git.ask("merge", "--ff", "--squash", self.branch(earlier))  # ends with 1 where there is one
+        return await _changed_files(git, "--diff-filter=U")
 
     async def close(self, name: str, message: str) -> None:
         """Commit what is left in a worktree to its branch, and remove the worktree."""
         if not self._is_whole(name):
             await self.remove(name)
             return
-        git = replace(self._git, folder=self.place(name))
+        git = replace(self.git, folder=self.place(name))
         kept = (f":(top,exclude,literal){path}" for path in self.kept)
         caches = (f":(top,exclude,glob)**/{name}/**" for name in known_environments().written)
         await _told(git, "add", "--all", "--", ":/", *kept, *caches)
@@ -137,43 +149,41 @@ class Worktrees:
             await _told(git, "commit", "--quiet", "--no-verify", "--message", message)
         tip = await _head(git)
         await self.remove(name)
-        await _told(self._git, "branch", "--force", self.branch(name), tip)
+        await _told(self.git, "branch", "--force", self.branch(name), tip)
 
     async def remove(self, name: str) -> None:
         """Remove a worktree, if it is there, with all that is in it."""
         await asyncio.to_thread(shutil.rmtree, self.place(name), ignore_errors=True)
         async with self._changing:
-            await _told(self._git, "worktree", "prune")
+            await _told(self.git, "worktree", "prune")
             with suppress(OSError):
                 self._folder.rmdir()
 
     async def uncommitted(self) -> str:
         """Name what the user changed and did not commit."""
-        listed = split_at_nul(await _told(self._git, "status", "--porcelain", "-z", "--no-renames"))
+        listed = split_at_nul(await _told(self.git, "status", "--porcelain", "-z", "--no-renames"))
         more = f" and {len(listed) - NAMES_SHOWN} more" if len(listed) > NAMES_SHOWN else ""
         return ", ".join(line[3:] for line in listed[:NAMES_SHOWN]) + more
 
     async def names(self) -> list[str]:
         """Return the names of all branches of the session that end in a number."""
-        listed = await _told(
-            self._git, "for-each-ref", "--format=%(refname)%00", f"refs/heads/{self._prefix}"
-        )
+        listed = await _told(self.git, "for-each-ref", "--format=%(refname)%00", f"refs/heads/{self._prefix}")
         names = [ref.strip().removeprefix(f"refs/heads/{self._prefix}") for ref in split_at_nul(listed)]
         return [name for name in names if name.rpartition("-")[2].isdecimal()]
 
     async def delete(self, *names: str) -> None:
         """Delete branches."""
         if names:
-            await _told(self._git, "branch", "--quiet", "-D", *map(self.branch, names))
+            await _told(self.git, "branch", "--quiet", "-D", *map(self.branch, names))
 
     async def is_merged(self, name: str) -> bool:
         """Return whether the user's branch holds all of a branch."""
-        asked = await self._git.ask("merge-base", "--is-ancestor", self.branch(name), "HEAD")
+        asked = await self.git.ask("merge-base", "--is-ancestor", self.branch(name), "HEAD")
         return asked.exit_code == 0
 
     async def moved(self) -> str:
         """Return the commits by which the user's branch moved without us since the last look, "" for none."""
-        before, self._tip = self._tip, await _head(self._git)
+        before, self._tip = self._tip, await _head(self.git)
         return f"{before[:10]}..{self._tip[:10]}" if before not in ("", self._tip) else ""
 
     async def merge(self, name: str, message: str, accept: Accept, look: Look | None = None) -> MergeEnd:
@@ -183,24 +193,22 @@ class Worktrees:
         sees the tree before, and the merged one is to be accepted.
         """
         for _ in range(MERGE_TRIES):
-            if (await self._git.ask(*CHECKED_OUT)).output != self._checked_out:
+            if (await self.git.ask(*CHECKED_OUT)).output != self._checked_out:
                 raise InTheWayError(
                     "another branch is checked out than when the run began. Check that one out again, and go "
                     "on with the same --session"
                 )
-            before, tip = await _head(self._git), self.branch(name)
-            alone = (await self._git.ask("merge-base", "--is-ancestor", before, tip)).exit_code == 0
+            before, tip = await _head(self.git), self.branch(name)
+            alone = (await self.git.ask("merge-base", "--is-ancestor", before, tip)).exit_code == 0
             if not (look and alone):
                 tip, refused = await self._try(name, message, accept, look)
                 if refused.why:
                     return refused
-            moved = await run_to_its_end(
-                self._git.ask("merge", "--quiet", "--ff-only", "--no-autostash", tip)
-            )
+            moved = await run_to_its_end(self.git.ask("merge", "--quiet", "--ff-only", "--no-autostash", tip))
             if moved.exit_code == 0:
-                self._tip = await _head(self._git)
-                return MergeEnd(files=await _changed_files(self._git, before, self._tip))
-            if await _head(self._git) == before:
+                self._tip = await _head(self.git)
+                return MergeEnd(files=await _changed_files(self.git, before, self._tip))
+            if await _head(self.git) == before:
                 raise InTheWayError(
                     f"your own changes are in the way of a merge ({first_lines(moved)}). Commit or stash "
                     "them, and go on with the same --session"
@@ -210,14 +218,13 @@ class Worktrees:
     async def _try(self, name: str, message: str, accept: Accept, look: Look | None) -> tuple[str, MergeEnd]:
         """Merge a branch in the scratch worktree; return the merged commit, and why it is refused."""
         place = await self._add(SCRATCH, "HEAD", "--detach")
-        git = replace(self._git, folder=place)
+        git = replace(self.git, folder=place)
         try:
             before = await _head(git)
             if look:
                 await look(place)
-            tried = await git.ask(
-                "merge", "--quiet", "--no-edit", "-m", f"Merge: {message}", self.branch(name)
-            )
+            how = ("--quiet", "--no-edit", *self.merge_options, "-m", f"Merge: {message}")
+            tried = await git.ask("merge", *how, self.branch(name))
             if tried.exit_code:
                 return "", await _conflict(git, tried)
             after, marks = await _head(git), f"-G^>>>>>>> {self._prefix}"
@@ -240,13 +247,13 @@ class Worktrees:
             await self.remove(name)
         async with self._changing:
             self._folder.mkdir(parents=True, exist_ok=True)
-            await _told(self._git, "worktree", "add", "--quiet", *ANEW, *how, str(place), what)
+            await _told(self.git, "worktree", "add", "--quiet", *ANEW, *how, str(place), what)
         await self._furnish_place(name)
         return place
 
     async def _furnish_place(self, name: str) -> None:
         listed = ("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-        ignored = split_at_nul(await _told(self._git, *listed))
+        ignored = split_at_nul(await _told(self.user, *listed))
         await asyncio.to_thread(self._furnish, self.top, self.place(name), ignored)
 
 

@@ -18,7 +18,8 @@ from sidecar.evidence.tree.checkout import map_environment, place_ignored_files
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.runs import CheckRun, MergeChecks
 from sidecar.kernel.session import Environment
-from sidecar.platform.paths import cache_folder
+from sidecar.platform.lane import MergeLane, find_lane
+from sidecar.platform.paths import cache_folder, project_digest
 from sidecar.platform.worktrees import NAMES_SHOWN, CheckOut, Look, MergeEnd, Worktrees, find_worktrees
 
 ASKED_ONCE: Final = (
@@ -70,7 +71,7 @@ class WorkMerging:
 
         `contested`: it goes on with the last attempt on its task.
         """
-        earlier = (await self._others(name))[-1:] if contested else []
+        earlier = (await self.others(name))[-1:] if contested else []
         place = await self.trees.open(name, go_on=go_on, earlier="".join(earlier))
         return self._workplace(place, self.trees.branch(name))
 
@@ -102,9 +103,9 @@ class WorkMerging:
 
     async def delete(self, name: str, *, earlier: bool) -> None:
         """Delete a branch that was merged, and those of earlier attempts on its task."""
-        await self.trees.delete(name, *(await self._others(name) if earlier else ()))
+        await self.trees.delete(name, *(await self.others(name) if earlier else ()))
 
-    async def _others(self, name: str) -> list[str]:
+    async def others(self, name: str) -> list[str]:
         """Return the names of other attempts on the same task, the last one last."""
         task = name.rpartition("-")[0]
         others = (one for one in await self.trees.names() if one.rpartition("-")[0] == task and one != name)
@@ -151,6 +152,13 @@ def merge_objection(merged: MergeChecks, before: MergeChecks) -> str:
     if weakened := [line for line in merged.weakened if line not in before.weakened]:
         why += f"it changes checks: {'; '.join(weakened)}", ASKED_ONCE
     return "\n".join(why)
+
+
+async def find_merge_lane(project: str, list_name: str, remote: str) -> MergeLane:
+    """Return the merge lane of a team's list for this process's user; see `find_lane`."""
+    furnish = partial(place_ignored_files, since=time.time())
+    folder = cache_folder() / "worktrees" / f"team-{list_name}-{project_digest(project)}"
+    return await find_lane(project, dict(os.environ), list_name, folder, furnish, remote=remote)
 
 
 async def find_session_worktrees(

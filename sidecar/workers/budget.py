@@ -34,7 +34,8 @@ class Budget:
     """What the agents of one session take, also before this process; `cents` is None while none were told.
 
     `tell` is given each limit of which four fifths are used, `warn` a sentence; each once. `limits`: of
-    the services that the agents use, None where a limited service ends a worker.
+    the services that the agents use, None where a limited service ends a worker. `others`: how many agents
+    of other loops with this budget are at work.
     """
 
     spending: DailySpending
@@ -45,6 +46,7 @@ class Budget:
     tokens: int = 0
     cents: float | None = None
     limits: ServiceLimits | None = None
+    others: Callable[[], int] = lambda: 0
     _greatest: dict[str, float] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
 
@@ -52,6 +54,7 @@ class Budget:
         """Return the limit into which another agent does not fit beside those at work, None where it fits."""
         if refused := self.spending.today().refused:
             return Obstacle(refused, ())
+        at_work += self.others()
         for limit in self._limits(settings):
             likely, unknown = self._greatest.get(limit.unit, 0.0), at_work and not self._greatest
             if unknown or limit.used >= limit.most or limit.used + likely * (at_work + 1) > limit.most:

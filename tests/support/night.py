@@ -24,7 +24,7 @@ import msgspec
 import pytest
 from msgspec import Raw, Struct
 
-from sidecar.cli import run_loop
+from sidecar.cli import run_crew, run_loop
 from sidecar.hosts.ports import AgentResult, AgentTask, McpAccess
 from sidecar.kernel.goal import Goal
 from sidecar.kernel.journal import Task, TaskStatus
@@ -114,10 +114,11 @@ class Night:
             '[judge]\nbackend = "rules"\n[gates]\ndetect = false\n[price.agent]\ninput = 1\noutput = 1\n'
         )
         patches.setattr(platform, "SystemClock", lambda: self.clock)
-        patches.setattr(run_loop, "build_platform", self.run_platform)
+        for module in (run_crew, run_loop):
+            patches.setattr(module, "build_platform", self.run_platform)
         patches.setattr(run_loop, "greet_sidecar", lambda: ensure_folder(user_paths().run))
-        patches.setattr(run_loop, "SidecarOverseer", self.sidecar)
-        patches.setattr(run_loop, "_build_agent", lambda *_: self)
+        patches.setattr(run_crew, "SidecarOverseer", self.sidecar)
+        patches.setattr(run_crew, "_build_agent", lambda *_: self)
 
     def run_platform(self, state: Path, files: FilesInForce | None = None) -> PlatformServices:
         """Build what the run itself uses; where it is killed it writes nothing any more."""

@@ -87,6 +87,8 @@ class AgentLoop:
         self._at_work: dict[asyncio.Task[progress.RunFinished | None], _Iteration] = {}
         self._over: list[_Iteration] = []
         self._judging = asyncio.Lock()
+        self._task = crew.assigned.task if crew.assigned else None
+        self._place = crew.assigned.place if crew.assigned else Workplace(asked.project, crew.environment)
         self._jobs = Jobs(crew, crew.worktrees, asked.session, asked.project) if crew.worktrees else None
 
     def pause(self) -> bool:
@@ -100,6 +102,7 @@ class AgentLoop:
         outcome: str = INTERRUPTED_OUTCOME
         keeping_up = asyncio.create_task(self._crew.overseer.stand_by())
         try:
+            await self._take_up_earlier_work()
             self._printed = await self._hooks("before_session")
             try:
                 ended = await self._work()
@@ -182,6 +185,12 @@ class AgentLoop:
         if warning := policy.judge_warning(now, decides):
             self._crew.tell(progress.RunWarning(text=warning))
 
+    async def _take_up_earlier_work(self) -> None:
+        """Go on with what was done for an assigned task; it is not part of what the goal began with."""
+        if assigned := self._crew.assigned:
+            self._task = replace(assigned.task, contested=await assigned.earlier())
+            self._feedback = self._feedback or quote_as_code_block(assigned.feedback)
+
     async def _work(self) -> progress.RunFinished:
         """Keep agents at work until the run is over; those that are at work then are ended."""
         ended = await self._recover(self._jobs) if self._jobs else None
@@ -257,7 +266,7 @@ class AgentLoop:
         before = await crew.overseer.look(iterate=not self._jobs)
         self._count += 1
         ready = (started.task,) if started else find_ready_tasks(before.journal)
-        task = (ready[0] if ready else None) or NO_TASK
+        task = self._task or (ready[0] if ready else None) or NO_TASK
         crew.tell(progress.IterationStarted(iteration=number, most=self._allowed, task=task.content))
         return _Iteration(number, before, printed, started, task, f"{crew.clock.now():.6f}-{self._count}")
 
@@ -314,9 +323,7 @@ class AgentLoop:
         """Start a fresh agent and wait until it rests."""
         crew, asked, before = self._crew, self._asked, it.before
         access = await self._access(it.worker)
-        place = Workplace(asked.project, crew.environment)
-        if self._jobs and it.started:
-            place = await self._jobs.open(it.started)
+        place = await self._jobs.open(it.started) if self._jobs and it.started else self._place
         material = runs.RunPromptInputs(
             session=asked.session,
             iteration=it.number,
@@ -330,7 +337,7 @@ class AgentLoop:
             subagents=crew.subagents,
             tools=runs.MCP_SERVER_NAME if access else "",
             branch=place.branch,
-            task=it.started.task if it.started else None,
+            task=it.started.task if it.started else self._task,
             journal=before.journal,
         )
         prompt, number = crew.word(material), it.worker or before.journal.iteration
@@ -423,7 +430,7 @@ class AgentLoop:
     async def _hooks(self, name: str, iteration: int | None = None, **facts: str) -> str:
         values = {
             "session": self._asked.session,
-            "project": self._asked.project,
+            "project": self._place.folder,
             "iteration": str(self._number if iteration is None else iteration),
             **facts,
         }

@@ -45,11 +45,17 @@ class SidecarOverseer:
     """Implements systems.iteration.loop.SidecarSession."""
 
     def __init__(
-        self, session: str, project: str, environment: Environment, wake: Callable[[], object]
+        self,
+        session: str,
+        project: str,
+        environment: Environment,
+        wake: Callable[[], object],
+        cwd: str = "",
     ) -> None:
-        """`wake` starts a sidecar where none answers; it may block."""
+        """`wake` starts a sidecar where none answers; it may block. `cwd`: where agents work, "" for here."""
         self._session = session
         self._project = project
+        self._about = {"session": session, "project": project, "cwd": cwd}
         self._environment = dict(environment)
         self._wake = wake
 
@@ -59,15 +65,15 @@ class SidecarOverseer:
         return await self._ask("run_status", query, runs.RunStatus)
 
     async def order(self, order: Order) -> CommandReply:
-        event = RunTypedEvent(session=self._session, project=self._project, order=order)
+        event = RunTypedEvent(**self._about, order=order)
         return await self._tell(event, CommandReply)
 
     async def begin(self) -> None:
-        await self._tell(RunBegunEvent(session=self._session, project=self._project), Raw)
+        await self._tell(RunBegunEvent(**self._about), Raw)
 
     async def stopped(self, ident: str, arrived: str, rest: AgentResult) -> runs.StopDecision:
         told = {"said": rest.said, "tokens": rest.tokens, "waited": rest.waited}
-        about: dict[str, Any] = {"session": self._session, "project": self._project, **told}
+        about: dict[str, Any] = {**self._about, **told}
         event = RunStoppedEvent(id=ident, arrived=arrived, **about)
         return await self._tell(event, runs.StopDecision, JUDGING_S)
 
@@ -75,7 +81,7 @@ class SidecarOverseer:
         await self._ask("run_note", RunNote(self._session, self._project, event), Raw)
 
     async def end(self, why: str) -> None:
-        await self._tell(RunEndedEvent(session=self._session, project=self._project, why=why), Raw)
+        await self._tell(RunEndedEvent(**self._about, why=why), Raw)
 
     async def access(self, worker: int = 0) -> McpAccess:
         return await self._ask("mcp_access", AccessRequest(runs.RUN_HOST, self._session, worker), McpAccess)

@@ -9,6 +9,7 @@ from typing import Protocol
 from sidecar.hosts.ports import AgentResult, AgentRunner, McpAccess
 from sidecar.kernel import runs
 from sidecar.kernel.effects import CommandReply
+from sidecar.kernel.journal import Task
 from sidecar.kernel.log import RunHistoryEvent
 from sidecar.kernel.masking import SecretMask
 from sidecar.kernel.orders import Order
@@ -16,6 +17,7 @@ from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import Settings
 from sidecar.platform.ports import Clock
 from sidecar.platform.worktrees import Worktrees
+from sidecar.work.merging import Workplace
 from sidecar.work.progress import HookRan, Progress
 from sidecar.workers.budget import Budget
 
@@ -67,13 +69,27 @@ class RunHookRunner(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
+class AssignedTask:
+    """A task that a run does for others, in a place that they made. `feedback`: what came of it before.
+
+    `earlier` puts what was done before into the place, after the goal has begun; it returns the files in
+    conflict.
+    """
+
+    task: Task
+    place: Workplace
+    feedback: str
+    earlier: Callable[[], Awaitable[tuple[str, ...]]]
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunParticipants:
     """What a run needs. `word` builds the prompt; `tell` informs observers; `mask` masks what they are told.
 
     `hear` gets the line that an agent is writing, and its iteration. `longest`: seconds that one agent may
     take. `spec`, `extra` and `subagents`: see RunPromptInputs. `commit` commits what an iteration changed,
     with a message, and returns what its user is to be told. `worktrees`: where agents work at once, None for
-    one agent in the project itself.
+    one agent in the project itself, or where its `assigned` task is done.
     """
 
     overseer: SidecarSession
@@ -93,3 +109,4 @@ class RunParticipants:
     subagents: str = ""
     commit: Callable[[str], Awaitable[str]] | None = None
     worktrees: Worktrees | None = None
+    assigned: AssignedTask | None = None

@@ -34,6 +34,7 @@ from sidecar.kernel.events import (
 )
 from sidecar.kernel.events import AnyHostEvent as HostTold
 from sidecar.kernel.gate import AvailableGates, Gate, GateRun, Kind, Outcome
+from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.log import RecordEntry
 from sidecar.kernel.masking import SecretMask, mask_gate_run
 from sidecar.kernel.runs import CheckRun, MergeChecks
@@ -179,11 +180,13 @@ class SessionChecks:
     ) -> MergeChecks:
         """Run the gates that bear on a session's goal, or these of them, in another worktree of its project.
 
-        Return also which of what passed is not the check that it was when the goal was set. `asked`: what the
-        user asked for beside the goal.
+        Return also which of what passed is not the check that it was when the goal was set. The goal may have
+        ended, because work is merged afterwards. `asked`: what the user asked for beside it.
         """
         from sidecar.work.place import CheckedCopy, NoCopyError, WorkCopy, session_context  # noqa: PLC0415 - a waiting sidecar does without
 
+        if session.goal and session.goal.status is not GoalStatus.CLEARED:
+            session = replace(session, goal=replace(session.goal, status=GoalStatus.ACTIVE))
         catalog, services = await self._services.catalog.list(session.project, environment), self._services
         bearing = tuple(
             gate
