@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,25 +18,24 @@ from sidecar.platform.team.exchange import COPIED, OTHER_LOG, queue_forgetting
 from sidecar.platform.team.membership import load_membership, remove_membership
 from sidecar.platform.team.ports import TeamAwayError, TeamOrder
 from support.logs import event_log
-from support.team import TeamFile, TeamMachine, orders_in
+from support.team import TeamDoor, TeamMachine, orders_in
 
 SESSION = SessionKey("claude-code", "s1")
-MakeMachine = Callable[..., TeamMachine]
 
 
 @pytest.fixture
-def team(tmp_path: Path) -> Iterator[TeamFile]:
-    team = TeamFile(tmp_path / "team.sqlite3")
+def team(tmp_path: Path) -> Iterator[TeamDoor]:
+    team = TeamDoor(tmp_path / "team.sqlite3")
     yield team
     team.close()
 
 
 @pytest.fixture
-def machine(team: TeamFile, tmp_path: Path) -> TeamMachine:
+def machine(team: TeamDoor, tmp_path: Path) -> TeamMachine:
     return TeamMachine(team, tmp_path / "here", "laptop")
 
 
-def test_a_machine_enters_ships_and_goes_on_after_a_restart(team: TeamFile, machine: TeamMachine) -> None:
+def test_a_machine_enters_ships_and_goes_on_after_a_restart(team: TeamDoor, machine: TeamMachine) -> None:
     machine.do("a", "b")
     found = machine.exchange()
     assert found is not None
@@ -52,7 +51,7 @@ def test_a_machine_enters_ships_and_goes_on_after_a_restart(team: TeamFile, mach
 
 
 def test_what_happened_while_the_team_was_away_is_shipped_when_it_is_back(
-    team: TeamFile, machine: TeamMachine
+    team: TeamDoor, machine: TeamMachine
 ) -> None:
     team.away = True
     for name in ("a", "b"):
@@ -65,7 +64,7 @@ def test_what_happened_while_the_team_was_away_is_shipped_when_it_is_back(
 
 
 def test_a_machine_that_left_exchanges_nothing_and_joins_again_without_a_restart(
-    team: TeamFile, machine: TeamMachine
+    team: TeamDoor, machine: TeamMachine
 ) -> None:
     kept = (machine.state / "team.json").read_bytes()
     machine.exchanges()
@@ -78,7 +77,7 @@ def test_a_machine_that_left_exchanges_nothing_and_joins_again_without_a_restart
 
 
 def test_a_copy_of_a_machine_takes_an_id_of_its_own_and_ships_what_it_does_itself(
-    team: TeamFile, machine: TeamMachine, tmp_path: Path
+    team: TeamDoor, machine: TeamMachine, tmp_path: Path
 ) -> None:
     machine.do("a", "b")
     machine.exchanges()
@@ -102,7 +101,7 @@ def test_a_copy_of_a_machine_takes_an_id_of_its_own_and_ships_what_it_does_itsel
     assert COPIED in line
 
 
-def test_a_lost_log_goes_on_under_the_same_id_and_is_told_once(team: TeamFile, machine: TeamMachine) -> None:
+def test_a_lost_log_goes_on_under_the_same_id_and_is_told_once(team: TeamDoor, machine: TeamMachine) -> None:
     machine.do(*"abc")
     machine.exchanges()
     for path in machine.state.glob(f"{LOG_FILE}*"):
@@ -116,7 +115,7 @@ def test_a_lost_log_goes_on_under_the_same_id_and_is_told_once(team: TeamFile, m
     assert OTHER_LOG in line
 
 
-def test_a_log_that_is_lost_while_the_sidecar_runs_is_noticed(team: TeamFile, machine: TeamMachine) -> None:
+def test_a_log_that_is_lost_while_the_sidecar_runs_is_noticed(team: TeamDoor, machine: TeamMachine) -> None:
     machine.do(*"abc")
     machine.exchanges()
     for path in machine.state.glob(f"{LOG_FILE}*"):
@@ -128,7 +127,7 @@ def test_a_log_that_is_lost_while_the_sidecar_runs_is_noticed(team: TeamFile, ma
 
 
 def test_limits_of_services_hold_on_both_machines_each_by_its_own_clock(
-    team: TeamFile, machine: TeamMachine, tmp_path: Path
+    team: TeamDoor, machine: TeamMachine, tmp_path: Path
 ) -> None:
     other = TeamMachine(team, tmp_path / "other", "desk")
     other.fakes.clock.advance(3600.0)
@@ -144,7 +143,7 @@ def test_limits_of_services_hold_on_both_machines_each_by_its_own_clock(
 
 
 def test_the_team_forgets_what_was_to_be_forgotten_while_it_was_away(
-    team: TeamFile, machine: TeamMachine
+    team: TeamDoor, machine: TeamMachine
 ) -> None:
     machine.do("a", session=SESSION)
     entry = AuditEntry(tool="lock", lock="l1", mode=Mode.FULL)
@@ -165,7 +164,7 @@ def test_the_team_forgets_what_was_to_be_forgotten_while_it_was_away(
 
 
 def test_orders_come_once_and_the_organisations_records_each_time(
-    team: TeamFile, machine: TeamMachine
+    team: TeamDoor, machine: TeamMachine
 ) -> None:
     machine.exchanges()
     joined = load_membership(machine.state)
@@ -184,7 +183,7 @@ def test_orders_come_once_and_the_organisations_records_each_time(
     assert [one.key for one in found.records or ()] == ["organisation/rubric.md"]
 
 
-def test_what_is_older_than_the_setting_says_goes_once_a_day(team: TeamFile, machine: TeamMachine) -> None:
+def test_what_is_older_than_the_setting_says_goes_once_a_day(team: TeamDoor, machine: TeamMachine) -> None:
     machine.do("a", "b")
     machine.exchanges()
     person = team.person()

@@ -1,4 +1,4 @@
-"""Machines of one team, whose database is a file of this machine."""
+"""Machines of one team, each with a state folder, a log and a clock of its own."""
 
 from __future__ import annotations
 
@@ -9,44 +9,40 @@ from typing import Self
 from sidecar.kernel.log import EventFilter, LoggedEvent, OrderGiven
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.state import Incidents
-from sidecar.platform.team.database import SqliteDatabase
 from sidecar.platform.team.exchange import Exchanged, TeamExchange
 from sidecar.platform.team.membership import Membership, new_machine, save_membership
 from sidecar.platform.team.ports import TeamAwayError
 from sidecar.platform.team.store import TeamStore
 from support.fakes import Fakes
 from support.logs import event_log
+from support.teams import TeamPlace
 
 ASKING = SessionKey("claude-code", "asks-for-incidents")
 
 
-class TeamFile:
-    """The team's database. `away`: it answers nobody."""
+class TeamDoor:
+    """The way to a team's database, a file or a URL. `away`: it answers nobody."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, place: Path | str) -> None:
+        self._place = TeamPlace(place)
         self.away = False
-        self.opened: list[TeamStore] = []
 
     def open(self, membership: Membership) -> TeamStore:
         if self.away:
             raise TeamAwayError("the team's database is away: no route")
-        store = TeamStore(SqliteDatabase(self._path), membership.member)
-        self.opened.append(store)
-        return store
+        return self._place.member(membership.machine, membership.person)
 
     def person(self) -> TeamStore:
-        return self.open(Membership(machine="", person="eve"))
+        return self._place.member("", "eve")
 
     def close(self) -> None:
-        for store in self.opened:
-            store.close()
+        self._place.close()
 
 
 class TeamMachine:
     """A machine that joined: its state folder, its log, and its exchange."""
 
-    def __init__(self, team: TeamFile, state: Path, name: str, fakes: Fakes | None = None) -> None:
+    def __init__(self, team: TeamDoor, state: Path, name: str, fakes: Fakes | None = None) -> None:
         self.team, self.state, self.fakes = team, state, fakes or Fakes()
         state.mkdir(exist_ok=True)
         self.incidents: Incidents = self.fakes.services.incidents
