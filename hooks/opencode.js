@@ -423,7 +423,7 @@ function trouble(error, so) {
 // and a shell line that names state or configuration and has a command in it that is not known to read alone. It runs
 // at each call of a tool, so it asks nobody. A folder that is merely called `supervisor` is none of these.
 
-const TOKEN = join(STATE, "mcp-token") // a secret: not to be read either
+const SECRETS = ["mcp-token", "team-password"].map((name) => join(STATE, name)) // not to be read either
 const FOLDERS = [
   STATE,
   join(base(process.env.XDG_CONFIG_HOME, ".config"), "supervisor"),
@@ -480,12 +480,15 @@ function refusal(directory, tool, { filePath, path, patchText, command, workdir 
     const found = [...texts(filePath), ...patched].find((name) => fenced(at(name)))
     return found && `${found} is Supervisor's own: ${only}`
   }
-  if (["read", "grep"].includes(tool))
-    return texts(filePath, path).some((name) => at(name) === real(TOKEN)) ? `${TOKEN} is the user's secret.` : undefined
+  if (["read", "grep"].includes(tool)) {
+    const read = SECRETS.find((secret) => texts(filePath, path).some((name) => at(name) === real(secret)))
+    return read && `${read} is the user's secret.`
+  }
   if (tool !== "bash" || typeof command !== "string") return
   const line = command.replace(/["'{}\\]/g, "")
   if (!NAMED.test(line) && !texts(workdir).some((name) => fenced(at(name)))) return
-  if (line.includes("mcp-token")) return `${TOKEN} is the user's secret.`
+  const named = SECRETS.find((secret) => line.includes(basename(secret)))
+  if (named) return `${named} is the user's secret.`
   if (READS.test(line.replace(/2>(?:&1|\s*\/dev\/null)/g, ""))) return
   return `This line names a folder of Supervisor's own, and not only to read it: ${only}`
 }

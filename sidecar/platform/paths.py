@@ -22,6 +22,9 @@ APPLICATION_NAME: Final = "supervisor"
 UNFINISHED_FOLDER: Final = "applying"
 """Folder in the state folder with a note of each change that is being applied (apply.py)."""
 TEAM_FILE: Final = "team.json"
+TEAM_PASSWORD_FILE: Final = "team-password"  # noqa: S105 - a file's name
+SECRET_FILES: Final = ("mcp-token", TEAM_PASSWORD_FILE)
+"""In the state folder: what an agent's tools may not even read."""
 TEAM_FOLDER: Final = "team"
 """In the state folder: which team this machine joined, and what is kept of it for when it is away."""
 ORGANISATION_FILES: Final = ("rubric.md", "config.toml", "trust.json")

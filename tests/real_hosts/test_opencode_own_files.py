@@ -172,7 +172,7 @@ def test_a_file_tool_is_refused_below_state_configuration_and_runtime_wherever_a
         ("write", {"filePath": f"{home}/.claude/plugins/cache/supervisor/supervisor/0.2.0/hooks/hooks.json"}),
         ("apply_patch", patch("link/config.toml")),
         ("read", {"filePath": f"{home}/.local/state/supervisor/mcp-token"}),
-        ("grep", {"path": f"{home}/.local/state/supervisor/mcp-token", "pattern": "."}),
+        ("grep", {"path": f"{home}/.local/state/supervisor/team-password", "pattern": "."}),
     ]
     through = [
         ("write", {"filePath": "config.toml"}),
@@ -196,7 +196,7 @@ REFUSED = (
     "ls ~/.config/supervisor; rm ~/.config/supervisor/config.toml",
     "cat shop.py | tee ~/.config/supervisor/config.toml",
     "ls $(rm -r ~/.local/state/supervisor)",
-    "cat ~/.local/state/supervisor/mcp-token",
+    "cat ~/.local/state/supervisor/team-password",
     "python -c \"open('THEIRS/.config/supervisor/c', 'w')\"",
 )
 THROUGH = (

@@ -33,6 +33,7 @@ from sidecar.hosts.steering import (
 )
 from sidecar.platform.files import UnusableFileError, write_whole
 from sidecar.platform.installation import REINSTALL, altered_notice, altered_plugin_files, plugin_root
+from sidecar.platform.paths import SECRET_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -81,8 +82,8 @@ def deny_rules(folders: Paths, runtime: Path | None) -> tuple[str, ...]:
         known = (environment / "pyvenv.cfg").is_file()
         edits += [f"{environment}/**"] if known else []
         edits += [] if known and runtime.is_relative_to(environment) else [str(runtime)]
-    reads = str(folders.state / "mcp-token")
-    return (*(f"Edit({_rule_path(path)})" for path in edits), f"Read({_rule_path(reads)})")
+    reads = (f"Read({_rule_path(str(folders.state / name))})" for name in SECRET_FILES)
+    return (*(f"Edit({_rule_path(path)})" for path in edits), *reads)
 
 
 def missing_deny_rules(path: Path, rules: Sequence[str]) -> tuple[str, ...]:

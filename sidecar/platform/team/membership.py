@@ -20,14 +20,13 @@ from msgspec.structs import replace
 from sidecar.kernel.errors import BadInputError, ServiceError
 from sidecar.kernel.settings import ServiceSettings
 from sidecar.platform.files import ensure_folder, write_whole
-from sidecar.platform.paths import TEAM_FILE
+from sidecar.platform.paths import TEAM_FILE, TEAM_PASSWORD_FILE
 from sidecar.platform.state import read_usable_state
 from sidecar.platform.team.ports import Machine, Member, TeamRefusedError
 
 if TYPE_CHECKING:
     from sidecar.platform.team.store import TeamStore
 
-PASSWORD_FILE: Final = "team-password"  # noqa: S105 - a file's name
 FILE_LIMIT: Final = 64 * 1024
 """Most bytes of team.json."""
 AGENTS_SUFFIX: Final = "-agents"
@@ -77,7 +76,7 @@ def save_membership(state: Path, membership: Membership, password: str = "") -> 
     """Write the membership, and the password into a file beside it where one is given. Raises OSError."""
     ensure_folder(state)
     if password:
-        path = state / PASSWORD_FILE
+        path = state / TEAM_PASSWORD_FILE
         write_whole(path, password.encode() + b"\n", durable=True)
         membership = replace(membership, key=ServiceSettings(key_file=str(path)))
     write_whole(state / TEAM_FILE, msgspec.json.encode(membership) + b"\n", durable=True)
@@ -87,7 +86,7 @@ def save_membership(state: Path, membership: Membership, password: str = "") -> 
 def remove_membership(state: Path) -> None:
     """Forget the team, and the password that is beside it. Raises OSError."""
     (state / TEAM_FILE).unlink(missing_ok=True)
-    (state / PASSWORD_FILE).unlink(missing_ok=True)
+    (state / TEAM_PASSWORD_FILE).unlink(missing_ok=True)
 
 
 def new_machine(state: Path, membership: Membership) -> Membership:

@@ -31,17 +31,17 @@ def test_rules_name_the_folders_in_the_home_and_elsewhere_and_the_runtime_with_i
         "Edit(~/.claude/plugins/cache/supervisor/**)",
         "Edit(~/.config/opencode/plugin*/supervisor.js)",
     )
-    secret = f"Read(/{tmp_path}/state/supervisor/mcp-token)"
-    assert deny_rules(folders, None) == (*fixed, secret)
+    secrets = tuple(f"Read(/{tmp_path}/state/supervisor/{name})" for name in ("mcp-token", "team-password"))
+    assert deny_rules(folders, None) == (*fixed, *secrets)
     command = home / "tools" / "bin" / "supervisor"
     command.parent.mkdir(parents=True)
     command.touch()
-    assert deny_rules(folders, command) == (*fixed, "Edit(~/tools/bin/supervisor)", secret)
+    assert deny_rules(folders, command) == (*fixed, "Edit(~/tools/bin/supervisor)", *secrets)
     (home / "tools" / "pyvenv.cfg").touch()
-    assert deny_rules(folders, command) == (*fixed, "Edit(~/tools/**)", secret)
+    assert deny_rules(folders, command) == (*fixed, "Edit(~/tools/**)", *secrets)
     link = home / "supervisor"
     link.symlink_to(command)
-    assert deny_rules(folders, link) == (*fixed, "Edit(~/tools/**)", "Edit(~/supervisor)", secret)
+    assert deny_rules(folders, link) == (*fixed, "Edit(~/tools/**)", "Edit(~/supervisor)", *secrets)
 
 
 def test_a_folder_that_is_a_link_is_denied_by_both_names(home_is_a_fresh_folder: Path) -> None:
