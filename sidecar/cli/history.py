@@ -7,31 +7,41 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import datetime as dt
 import io
 import os
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from typing import Final
 
 import click
 import msgspec
 from msgspec import Raw, Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 from rich.text import Text
 
 from sidecar.cli.link import SESSION_OPTION
 from sidecar.cli.printing import echo, echo_json, echo_json_text, local_time
 from sidecar.cli.screen import Screen, new_table
 from sidecar.cli.status import cost_text
+from sidecar.cli.team_orders import joined_membership
 from sidecar.kernel.log import LoggedEvent
+from sidecar.kernel.stop_history import DayFigures
 from sidecar.kernel.text import clean_line, escape_unprintable
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.event_log import EventLogFile, lost_logs
 from sidecar.platform.log_readings import DAY_S, StopHistory
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
+from sidecar.platform.team.membership import open_team
 from sidecar.servers.methods import EventsPage, EventsRequest
-from sidecar.systems.supervision.decisions import read_decisions, replay_decision, worker_spending
+from sidecar.systems.supervision.decisions import (
+    read_decisions,
+    read_team_decisions,
+    replay_decision,
+    worker_spending,
+)
 from sidecar.systems.supervision.policy.decision_story import (
     RULING_WORDING,
     STAGE_WORDING,
@@ -39,7 +49,14 @@ from sidecar.systems.supervision.policy.decision_story import (
     StoryStep,
     tell_decision,
 )
-from sidecar.systems.supervision.policy.history import GROUPINGS, Decision, check_figures, stop_figures
+from sidecar.systems.supervision.policy.history import (
+    GROUPINGS,
+    Decision,
+    StopFigures,
+    check_figures,
+    stop_figures,
+    sum_day_figures,
+)
 
 RARE: Final = ("judged", "unpriced", "would_send_back", "would_be_right")
 """Figures that have a column only where there are any."""
@@ -62,6 +79,10 @@ FORM_OPTIONS: Final = (
 )
 
 
+TEAM_OPTION = click.option("--team", is_flag=True, help="Of all machines of your team.")
+TEAM_GROUPINGS: Final = ("machine", "person")
+
+
 class HistoryLine(Struct, frozen=True, kw_only=True):
     """One decision, for a script. `at`: seconds since the epoch, in CSV a date. `afterwards`: FollowUp."""
 
@@ -75,6 +96,8 @@ class HistoryLine(Struct, frozen=True, kw_only=True):
     seconds: float
     tokens: int
     cents: float | None
+    machine: str = ""
+    person: str = ""
 
 
 @click.command()
@@ -127,28 +150,39 @@ def _markdown(title: str, steps: Iterable[StoryStep]) -> Iterable[str]:
 
 @click.command()
 @SESSION_ARGUMENT
-@click.option("--last", type=click.IntRange(1), default=20, show_default=True, help="So many decisions.")
+@click.option(
+    "--last", type=click.IntRange(1, 1000), default=20, show_default=True, help="So many decisions."
+)
 @DAYS_OPTION
 @EVERYWHERE_OPTION
+@TEAM_OPTION
 @FORM_OPTIONS[0]
 @FORM_OPTIONS[1]
-def history(session: str, *, last: int, days: int, everywhere: bool, form: str | None) -> None:
+def history(  # noqa: PLR0913 - one for each option
+    session: str, *, last: int, days: int, everywhere: bool, team: bool, form: str | None
+) -> None:
     """List what was decided when agents stopped in this folder, and whether sending them back was right.
 
-    SESSION is an ID, its beginning, or HOST:ID.
+    SESSION is an ID, its beginning, or HOST:ID. --team: the newest of all machines, however old.
     """
-    decisions = _found(_open_log(), session, days, everywhere=everywhere)[-last:]
+    if team:
+        decisions = _of_team(session, last)
+    else:
+        decisions = _found(_open_log(), session, days, everywhere=everywhere)[-last:]
     lines = [_history_line(one) for one in decisions]
     if form:
         _print_rows(lines, form)
         return
-    table = new_table("when", "session", "decided", "why", "afterwards")
+    table = new_table(
+        "when", *(("who", "machine") if team else ()), "session", "decided", "why", "afterwards"
+    )
     for one in lines:
         when, short = local_time(one.at)[5:16], one.session.rpartition(":")[2][:SHORT_ID]
-        cells = (when, short, one.decided, one.why[:WHY_LENGTH], one.afterwards)
+        whose = (one.person, one.machine) if team else ()
+        cells = (when, *whose, short, one.decided, one.why[:WHY_LENGTH], one.afterwards)
         table.add_row(*(Text(escape_unprintable(cell)) for cell in cells))
-    for column in (*table.columns[:3], table.columns[-1]):
-        column.no_wrap = True
+    for column in table.columns:
+        column.no_wrap = column.header != "why"
     Screen(highlight=False).print(table)
     echo("One of them in full: supervisor explain [SESSION]")
 
@@ -166,6 +200,8 @@ def _history_line(one: Decision) -> HistoryLine:
         seconds=one.stop.seconds,
         tokens=one.stop.judge_tokens,
         cents=one.stop.judge_cents,
+        machine=one.machine,
+        person=one.person,
     )
 
 
@@ -173,41 +209,37 @@ def _history_line(one: Decision) -> HistoryLine:
 @SESSION_ARGUMENT
 @click.option(
     "--by",
-    type=click.Choice([*GROUPINGS, "check"]),
+    type=click.Choice([*GROUPINGS, "check", *TEAM_GROUPINGS]),
     default="day",
     show_default=True,
     help="A line for each.",
 )
 @DAYS_OPTION
 @EVERYWHERE_OPTION
+@TEAM_OPTION
 @FORM_OPTIONS[0]
 @FORM_OPTIONS[1]
-def stats(session: str, *, by: str, days: int, everywhere: bool, form: str | None) -> None:
+def stats(  # noqa: PLR0913 - one for each option
+    session: str, *, by: str, days: int, everywhere: bool, team: bool, form: str | None
+) -> None:
     """Count what was decided, whether it was right, how long it took and what it cost.
 
     SESSION is an ID, its beginning, or HOST:ID. --by check shows which checks are slow, and which fail.
-    --days 7 --by all is the sum of a week.
+    --days 7 --by all is the sum of a week. --team counts on all machines, also by machine and person.
     """
+    if team:
+        _print_figures(*_team_figures(session, by, days), by, form, (*RARE, "right", "nothing"))
+        if not form:
+            echo("Days are those of UTC. Whether sending back was right: supervisor stats, on each machine.")
+        return
+    if by in TEAM_GROUPINGS:
+        raise click.UsageError(f"--by {by} needs --team")
     log = _open_log()
     decisions = [one for one in _found(log, session, days, everywhere=everywhere) if not one.what]
     rows: Sequence[Struct] = check_figures(decisions) if by == "check" else stop_figures(decisions, by)
-    if form:
-        _print_rows(rows, form)
+    _print_figures(rows, () if by == "check" else stop_figures(decisions, "all"), by, form)
+    if form or not rows:
         return
-    if not rows:
-        echo("No check has run and no agent has stopped in these days.")
-        return
-    fields = rows[0].__struct_fields__[1:]
-    names = [name for name in fields if name not in RARE or any(getattr(row, name) for row in rows)]
-    table = new_table(by, *(name.replace("_", " ") for name in names))
-    table.columns[0].min_width = len("2026-11-22")
-    for column in table.columns[1:]:
-        column.no_wrap = True
-    shown = rows if by == "check" or len(rows) == 1 else (*rows, *stop_figures(decisions, "all"))
-    for row in shown:
-        cells = (getattr(row, name) for name in ("name", *names))
-        table.add_row(*(Text(escape_unprintable(str(cell))) for cell in cells))
-    Screen(highlight=False).print(table)
     if by == "check":
         echo("Seconds: a run, on average and at most. Passes that were remembered do not count.")
         return
@@ -216,6 +248,53 @@ def stats(session: str, *, by: str, days: int, everywhere: bool, form: str | Non
     if workers.calls:
         said = cost_text(workers.calls, workers.tokens, workers.cents, workers.unpriced)
         echo(f"Headless agents, of all folders: {said}")
+
+
+def _print_figures(
+    rows: Sequence[Struct],
+    total: Sequence[Struct],
+    by: str,
+    form: str | None,
+    rare: Sequence[str] = RARE,
+) -> None:
+    """Print figures as a table or for a script, and below several of them their `total`."""
+    if form:
+        _print_rows(rows, form)
+        return
+    if not rows:
+        echo("No check has run and no agent has stopped in these days.")
+        return
+    fields = rows[0].__struct_fields__[1:]
+    names = [name for name in fields if name not in rare or any(getattr(row, name) for row in rows)]
+    table = new_table(by, *(name.replace("_", " ") for name in names))
+    table.columns[0].min_width = len("2026-11-22")
+    for column in table.columns[1:]:
+        column.no_wrap = True
+    for row in rows if len(rows) == 1 else (*rows, *total):
+        cells = (getattr(row, name) for name in ("name", *names))
+        table.add_row(*(Text(escape_unprintable(str(cell))) for cell in cells))
+    Screen(highlight=False).print(table)
+
+
+def _of_team(session: str, last: int) -> tuple[Decision, ...]:
+    """Return the newest decisions of all machines of the team, or of a session. Refuses none."""
+    with closing(open_team(joined_membership())) as team:
+        if found := read_team_decisions(team, session, last):
+            return found
+    raise click.ClickException(f"the team knows no stop{session and f' of {session}'} yet")
+
+
+def _team_figures(
+    session: str, by: str, days: int
+) -> tuple[tuple[StopFigures, ...], tuple[StopFigures, ...]]:
+    """Return the figures of all machines of the team, and their sum."""
+    if session or by not in (*DayFigures.__struct_fields__, "all"):
+        raise click.UsageError("--team goes with --by day, project, host, machine, person or all")
+    since = dt.datetime.fromtimestamp(time.time() - days * DAY_S, tz=dt.UTC).date().isoformat()
+    with closing(open_team(joined_membership())) as team:
+        found, names = team.figures(since), {one.id: one.name for one in team.machines()}
+    named = [replace(one, machine=names.get(one.machine, one.machine)) for one in found]
+    return sum_day_figures(named, by), sum_day_figures(named, "all")
 
 
 def _print_rows(rows: Sequence[Struct], form: str) -> None:

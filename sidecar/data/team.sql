@@ -28,6 +28,12 @@ CREATE TABLE sessions (
     PRIMARY KEY (machine, host, session)
 );
 CREATE INDEX sessions_by_time ON sessions (changed);
+CREATE TABLE figures (
+    day TEXT NOT NULL, machine TEXT NOT NULL, person TEXT NOT NULL, project TEXT NOT NULL, host TEXT NOT NULL,
+    stops BIGINT NOT NULL, sent_back BIGINT NOT NULL, achieved BIGINT NOT NULL, judged BIGINT NOT NULL,
+    seconds DOUBLE PRECISION NOT NULL, tokens BIGINT NOT NULL, cents DOUBLE PRECISION NOT NULL,
+    unpriced BIGINT NOT NULL, member TEXT NOT NULL DEFAULT {member}, PRIMARY KEY (day, machine, project, host)
+);
 CREATE TABLE records (
     key TEXT PRIMARY KEY, value {bytes} NOT NULL, revision BIGINT NOT NULL, person TEXT NOT NULL,
     changed DOUBLE PRECISION NOT NULL, member TEXT NOT NULL DEFAULT {member},
@@ -72,8 +78,8 @@ GRANT USAGE ON SCHEMA supervisor TO supervisor_agent, supervisor_person;
 GRANT ALL ON ALL TABLES IN SCHEMA supervisor TO supervisor_person;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA supervisor TO supervisor_agent, supervisor_person;
 GRANT SELECT ON ALL TABLES IN SCHEMA supervisor TO supervisor_agent;
-GRANT INSERT ON events, sessions, machines, charges, slots, limits, records TO supervisor_agent;
-GRANT UPDATE ON sessions, machines, slots, limits, records TO supervisor_agent;
+GRANT INSERT ON events, sessions, figures, machines, charges, slots, limits, records TO supervisor_agent;
+GRANT UPDATE ON sessions, figures, machines, slots, limits, records TO supervisor_agent;
 GRANT DELETE ON events, sessions, machines, slots, records TO supervisor_agent;
 GRANT UPDATE (state, token, until, machine, person, attempts, branch, note, member) ON tasks TO supervisor_agent;
 GRANT UPDATE (reserved, spent, until) ON charges TO supervisor_agent;
@@ -82,7 +88,7 @@ GRANT UPDATE (taken) ON orders TO supervisor_agent;
 CREATE FUNCTION own_machine(id TEXT) RETURNS BOOLEAN LANGUAGE SQL STABLE
     RETURN EXISTS (SELECT 1 FROM machines WHERE machines.id = own_machine.id AND member = session_user);
 DO $$ DECLARE name TEXT; BEGIN
-    FOREACH name IN ARRAY ARRAY['events', 'sessions', 'machines', 'records', 'charges', 'slots', 'orders'] LOOP
+    FOREACH name IN ARRAY ARRAY['events', 'sessions', 'figures', 'machines', 'records', 'charges', 'slots', 'orders'] LOOP
         EXECUTE format('ALTER TABLE %%I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('CREATE POLICY reads ON %%I FOR SELECT USING (true)', name);
         EXECUTE format('CREATE POLICY people ON %%I TO supervisor_person USING (true) WITH CHECK (true)', name);
@@ -91,6 +97,8 @@ END $$;
 CREATE POLICY own ON events TO supervisor_agent USING (member = session_user)
     WITH CHECK (member = session_user AND own_machine(machine));
 CREATE POLICY own ON sessions TO supervisor_agent USING (member = session_user)
+    WITH CHECK (member = session_user AND own_machine(machine));
+CREATE POLICY own ON figures TO supervisor_agent USING (member = session_user)
     WITH CHECK (member = session_user AND own_machine(machine));
 CREATE POLICY own ON machines TO supervisor_agent USING (member = session_user);
 CREATE POLICY own ON records TO supervisor_agent USING (member = session_user AND key LIKE 'machine/%%');
@@ -137,6 +145,20 @@ ON CONFLICT (machine, host, session) DO UPDATE SET
     detail = CASE WHEN excluded.decided <> '' THEN excluded.detail ELSE sessions.detail END,
     stops = sessions.stops + excluded.stops, sent_back = sessions.sent_back + excluded.sent_back,
     cents = sessions.cents + excluded.cents
+
+-- statement add_figures
+INSERT INTO figures (day, machine, person, project, host, stops, sent_back, achieved, judged, seconds, tokens, cents, unpriced)
+VALUES (%(day)s, %(machine)s, %(person)s, %(project)s, %(host)s, %(stops)s, %(sent_back)s, %(achieved)s, %(judged)s,
+    %(seconds)s, %(tokens)s, %(cents)s, %(unpriced)s)
+ON CONFLICT (day, machine, project, host) DO UPDATE SET person = excluded.person,
+    stops = figures.stops + excluded.stops, sent_back = figures.sent_back + excluded.sent_back,
+    achieved = figures.achieved + excluded.achieved, judged = figures.judged + excluded.judged,
+    seconds = figures.seconds + excluded.seconds, tokens = figures.tokens + excluded.tokens,
+    cents = figures.cents + excluded.cents, unpriced = figures.unpriced + excluded.unpriced
+
+-- statement list_figures
+SELECT day, machine, person, project, host, stops, sent_back, achieved, judged, seconds, tokens, cents, unpriced
+FROM figures WHERE day >= %(since)s ORDER BY day, machine, project, host
 
 -- statement read_events
 SELECT position, machine, person, sequence, at, host, session, project, system, kind, origin, data FROM events
@@ -314,7 +336,9 @@ SELECT id, name, person, fingerprint, version, seen FROM machines ORDER BY seen 
 
 -- statement list_sessions
 SELECT machine, host, session, person, project, began, changed, decided, detail, stops, sent_back, cents FROM sessions
-ORDER BY changed DESC LIMIT %(limit)s
+WHERE %(search)s = '' OR lower(session || ' ' || person || ' ' || project || ' ' || decided) LIKE %(search)s
+    OR machine IN (SELECT id FROM machines WHERE lower(name) LIKE %(search)s)
+ORDER BY changed DESC LIMIT %(limit)s OFFSET %(first)s
 
 -- statement give_order
 INSERT INTO orders (machine, session, text, person, at) VALUES (%(machine)s, %(session)s, %(text)s, %(person)s, {now})

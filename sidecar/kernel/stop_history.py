@@ -162,3 +162,21 @@ class ChangedOutcome(Struct, frozen=True):
 
     before: EvaluatedStop
     after: EvaluatedStop
+
+
+class DayFigures(Struct, frozen=True, kw_only=True):
+    """What was decided about stops on one UTC day ("2026-11-22"); see StopFigures for the figures."""
+
+    day: str
+    machine: str
+    person: str
+    project: str
+    host: str
+    stops: int
+    sent_back: int
+    achieved: int
+    judged: int
+    seconds: float
+    tokens: int
+    cents: float
+    unpriced: int

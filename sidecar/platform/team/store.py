@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import secrets
 import threading
@@ -13,10 +14,18 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from sidecar.kernel.effects import RestReason
 from sidecar.kernel.limits import ServiceLimit
-from sidecar.kernel.log import EventFilter, JudgingPaid, LoggedEvent, WorkerRan, find_decision
+from sidecar.kernel.log import (
+    EventFilter,
+    JudgingPaid,
+    LoggedEvent,
+    StopJudged,
+    WorkerRan,
+    find_decision,
+)
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.stop_history import CONTINUE_DECISION
+from sidecar.kernel.stop_history import CONTINUE_DECISION, DayFigures
 from sidecar.kernel.text import clean_line
 from sidecar.platform.event_log import pack_event_data, unpack_event_data
 from sidecar.platform.team.database import Connection, Row, TeamDatabase, fill, team_statements
@@ -107,9 +116,12 @@ class TeamStore:
             new = [pair for sequence, pair in rows.items() if sequence not in known]
             self._many("append_event", [row for row, _ in new])
             told: dict[tuple[str, str], dict[str, Any]] = {}
+            days: dict[tuple[str, ...], dict[str, Any]] = {}
             for row, event in new:
                 _tell_session(told, row, event)
+                _add_figures(days, row, event)
             self._many("tell_session", list(told.values()))
+            self._many("add_figures", list(days.values()))
             costs = [event.data for _, event in new if isinstance(event.data, JudgingPaid | WorkerRan)]
             for unit in UNITS:
                 amount = sum(getattr(cost, unit) or 0.0 for cost in costs)
@@ -143,9 +155,14 @@ class TeamStore:
             self._rows("trim_sessions", **values)
             return self._connection.many(self._sql("trim_events"), [values])
 
-    def sessions(self, limit: int) -> tuple[TeamSession, ...]:
-        """The sessions of all machines, the one that changed last first."""
-        return self._found(TeamSession, "list_sessions", limit=limit)
+    def sessions(self, limit: int, first: int = 0, search: str = "") -> tuple[TeamSession, ...]:
+        """The sessions from `first` on in which this text is, the one that changed last first."""
+        like = f"%{search.lower()}%" if search else ""
+        return self._found(TeamSession, "list_sessions", limit=limit, first=first, search=like)
+
+    def figures(self, since: str) -> tuple[DayFigures, ...]:
+        """What was decided from the UTC day `since` on ("2026-11-22"), summed up."""
+        return self._found(DayFigures, "list_figures", since=since)
 
     def _events(
         self, statement: str, wanted: EventFilter, machine: str, **values: object
@@ -366,6 +383,26 @@ def _tell_session(told: dict[tuple[str, str], dict[str, Any]], row: Row, event: 
         of["sent_back"] += stop.decided == CONTINUE_DECISION
     if isinstance(event.data, JudgingPaid | WorkerRan):
         of["cents"] += event.data.cents or 0.0
+
+
+def _add_figures(days: dict[tuple[str, ...], dict[str, Any]], row: Row, event: LoggedEvent) -> None:
+    """Add what an event says of a stop to the figures of its day."""
+    if not isinstance(stop := event.data, StopJudged) or stop.decided == RestReason.SUBAGENT:
+        return
+    day = dt.datetime.fromtimestamp(event.at, tz=dt.UTC).date().isoformat()
+    found = {
+        "stops": 1,
+        "sent_back": stop.decided == CONTINUE_DECISION,
+        "achieved": stop.decided == RestReason.ACHIEVED,
+        "judged": stop.decided == RestReason.JUDGED,
+        "seconds": stop.seconds,
+        "tokens": stop.judge_tokens,
+        "cents": stop.judge_cents or 0.0,
+        "unpriced": bool(stop.judge) and stop.judge_cents is None,
+    }
+    of = days.setdefault((day, row["project"], row["host"]), {**row, "day": day, **dict.fromkeys(found, 0)})
+    for name, amount in found.items():
+        of[name] += amount
 
 
 def _condition(wanted: EventFilter, machine: str) -> tuple[str, dict[str, object]]:

@@ -13,7 +13,7 @@ from sidecar.kernel.effects import RestReason
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.log import StopJudged
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.stop_history import CONTINUE_DECISION
+from sidecar.kernel.stop_history import CONTINUE_DECISION, DayFigures
 from sidecar.kernel.text import counted
 
 DAY_S: Final = 86_400
@@ -40,7 +40,8 @@ class Decision(Struct, frozen=True, kw_only=True):
     """One stop of the log. `at` is in seconds since the epoch, `day` the local one ("2026-11-22").
 
     `what` is "" for a stop; a task, a loop, a phase and the like are decisions in the same form. `followed`
-    is None for a stop that was let rest, except in shadow mode. `position` is that of its event.
+    is None for a stop that was let rest, except in shadow mode. `position` is that of its event. `machine`
+    and `person` are those of a team's log.
     """
 
     at: float
@@ -51,6 +52,8 @@ class Decision(Struct, frozen=True, kw_only=True):
     followed: FollowUp | None = None
     position: int = 0
     what: str = ""
+    machine: str = ""
+    person: str = ""
 
     @property
     def sent_back(self) -> bool:
@@ -110,8 +113,8 @@ class StopFigures(Struct, frozen=True, kw_only=True):
     name: str
     stops: int
     sent_back: int
-    right: int
-    nothing: int
+    right: int = 0
+    nothing: int = 0
     achieved: int
     judged: int
     seconds: float
@@ -191,6 +194,18 @@ def describe_shadow(decisions: Sequence[Decision], now: float) -> str:
     would = f"{counted(found.stops, 'stop')} in {counted(max(days, 1), 'day')}, {found.would_send_back}"
     right = f"{found.would_be_right} of them shown to be right: a check that failed passed later"
     return f"Supervisor: shadow mode: {would} would have been sent back, {right}. {TO_END_SHADOW}"
+
+
+def sum_day_figures(days: Iterable[DayFigures], by: str) -> tuple[StopFigures, ...]:
+    """Sum up the figures of a team's days by a field, or by "all"; of what came afterwards they have none."""
+    groups: dict[str, list[DayFigures]] = {}
+    for one in days:
+        groups.setdefault(getattr(one, by, by), []).append(one)
+    fields = [name for name in StopFigures.__struct_fields__ if name in DayFigures.__struct_fields__]
+    return tuple(
+        StopFigures(name=name, **{field: sum(getattr(one, field) for one in found) for field in fields})
+        for name, found in groups.items()
+    )
 
 
 def gate_runs(stop: StopJudged) -> Iterable[tuple[str, str, float]]:

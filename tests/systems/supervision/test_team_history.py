@@ -1,0 +1,99 @@
+"""Decisions of a team's machines: the newest of all, those of one session, and figures by day and machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sidecar.kernel.log import JudgingPaid, LoggedEvent, StopJudged
+from sidecar.kernel.session import SessionKey
+from sidecar.platform.team.ports import Machine
+from sidecar.systems.supervision.decisions import read_team_decisions
+from sidecar.systems.supervision.policy.history import StopFigures, sum_day_figures
+from support.teams import TeamPlace, team_place
+
+DAY = 86_400.0
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> Iterator[TeamPlace]:
+    with team_place(tmp_path / "team.sqlite3") as place:
+        for ident, person in (("m1", "ann"), ("m2", "bob")):
+            about = Machine(id=ident, name=f"build-{ident}", person=person, fingerprint=ident, version="1")
+            place.member(ident, person).join(about)
+        yield place
+
+
+def stop(position: int, session: str, decided: str, tree: str = "", day: int = 0) -> LoggedEvent:
+    data = StopJudged(decided=decided, tree=tree, seconds=2.0, judge="cli", judge_tokens=10, judge_cents=0.5)
+    key = SessionKey("claude-code", session)
+    return LoggedEvent(
+        at=day * DAY + position, system="supervision", position=position, session=key, project="/p", data=data
+    )
+
+
+def test_the_newest_decisions_of_all_machines_say_whose_they_are_and_what_came_of_them(
+    team: TeamPlace,
+) -> None:
+    ann, bob = team.member(), team.member("m2", "bob")
+    ann.append([stop(1, "aaa", "achieved"), stop(2, "abc", "continue", "t1")])
+    bob.append([stop(1, "bbb", "clean"), stop(2, "bbb", "subagent")])
+    ann.append([stop(3, "abc", "achieved", "t2")])
+    found = read_team_decisions(ann, "", 3)
+    assert [(one.person, one.machine, one.session.id, one.followed) for one in found] == [
+        ("ann", "build-m1", "abc", "changed"),
+        ("bob", "build-m2", "bbb", None),
+        ("ann", "build-m1", "abc", None),
+    ]
+    assert [one.session.id for one in read_team_decisions(bob, "claude-code:ab", 3)] == ["abc", "abc"]
+    assert not read_team_decisions(bob, "zzz", 3)
+
+
+def test_the_figures_of_a_team_are_summed_by_any_field_and_count_an_event_once(team: TeamPlace) -> None:
+    ann, bob = team.member(), team.member("m2", "bob")
+    told = [stop(1, "a", "continue"), stop(2, "a", "achieved", day=1)]
+    ann.append(told)
+    ann.append(
+        [*told, LoggedEvent(at=1.0, system="s", position=3, data=JudgingPaid(tokens=1, cents=1, calls=1))]
+    )
+    bob.append([stop(1, "b", "judged"), stop(2, "b", "subagent")])
+    days = ann.figures("1970-01-01")
+    assert [(one.name, one.stops, one.sent_back) for one in sum_day_figures(days, "day")] == [
+        ("1970-01-01", 2, 1),
+        ("1970-01-02", 1, 0),
+    ]
+    assert [(one.name, one.stops) for one in sum_day_figures(days, "person")] == [("ann", 2), ("bob", 1)]
+    assert sum_day_figures(days, "all") == (
+        StopFigures(
+            name="all",
+            stops=3,
+            sent_back=1,
+            achieved=1,
+            judged=1,
+            seconds=6.0,
+            tokens=30,
+            cents=1.5,
+            unpriced=0,
+        ),
+    )
+    assert [one.day for one in ann.figures("1970-01-02")] == ["1970-01-02"]
+
+
+def test_sessions_of_a_team_are_found_by_person_machine_and_id(team: TeamPlace) -> None:
+    ann, bob = team.member(), team.member("m2", "bob")
+    ann.append([stop(1, "aaa", "achieved")])
+    bob.append([stop(2, "bbb", "clean")])
+    found = {
+        search: [one.session for one in ann.sessions(10, search=search)]
+        for search in ("", "BOB", "build-m1", "aa", "%")
+    }
+    assert found == {
+        "": ["bbb", "aaa"],
+        "BOB": ["bbb"],
+        "build-m1": ["aaa"],
+        "aa": ["aaa"],
+        "%": ["bbb", "aaa"],
+    }
+    assert [one.session for one in ann.sessions(1, first=1)] == ["aaa"]
