@@ -309,15 +309,18 @@ def _parse_percent(value: object) -> float:
     return number if 0 < number <= 100 else 0.0  # noqa: PLR2004 - percent
 
 
-# --- dependencies that a package lists, and the type checkers, linters and scanners that it sets up ---------
-
-
 # --- dependencies that a Python package lists ---------------------------------------------------------------
 
 
 REQUIREMENT_NAME: Final = re.compile(r"\s{0,9}([A-Za-z0-9][A-Za-z0-9._-]{0,80})")
 NAME_SEPARATORS: Final = re.compile(r"[-_.]+")
 QUOTED_REQUIREMENT: Final = re.compile(r"""["']([A-Za-z0-9][\w.-]{0,80})[^"'\n]{0,80}["']""")
+DEPENDENCY_PATHS: Final = (
+    *("project.dependencies", "project.optional-dependencies.*", "dependency-groups.*"),
+    *("tool.pdm.dev-dependencies.*", "tool.hatch.envs.*.dependencies", "tool.uv.dev-dependencies"),
+    *("tool.poetry.dependencies", "tool.poetry.dev-dependencies", "tool.poetry.group.*.dependencies"),
+)
+"""Where a pyproject.toml lists dependencies; `*` is any key."""
 REQUIREMENT_PATTERNS: Final = ("requirements*.txt", "requirements*.in", "*requirements.txt")
 REQUIREMENT_FILE_LIMIT: Final = 10
 """Maximum number of requirements files that are read."""
@@ -349,27 +352,22 @@ def _dependency_lists(root: PackageRoot) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def _pyproject_dependencies(pyproject: formats.Table) -> Iterator[str]:
-    project, tool = formats.table_at(pyproject, "project"), formats.table_at(pyproject, "tool")
-    poetry = formats.table_at(tool, "poetry")
-    lists = [
-        project.get("dependencies"),
-        *formats.table_at(project, "optional-dependencies").values(),
-        *formats.table_at(pyproject, "dependency-groups").values(),
-        *formats.table_at(tool, "pdm", "dev-dependencies").values(),
-        *(
-            formats.table_at(env).get("dependencies")
-            for env in formats.table_at(tool, "hatch", "envs").values()
-        ),
-        formats.table_at(tool, "uv").get("dev-dependencies"),
-    ]
-    tables = [
-        formats.table_at(poetry, "dependencies"),
-        formats.table_at(poetry, "dev-dependencies"),
-        *(formats.table_at(group, "dependencies") for group in formats.table_at(poetry, "group").values()),
-    ]
+    """Yield the names in lists of requirements, and the keys of tables by name."""
+    found = (value for path in DEPENDENCY_PATHS for value in _values_at(pyproject, *path.split(".")))
     return _requirement_names(
-        chain(chain.from_iterable(map(formats.string_items, lists)), chain.from_iterable(tables))
+        chain.from_iterable(
+            value if isinstance(value, dict) else formats.string_items(value) for value in found
+        )
     )
+
+
+def _values_at(value: object, *path: str) -> Iterator[object]:
+    """Yield what is at a path below a table, of which a part `*` is any key."""
+    if not path:
+        yield value
+    elif isinstance(value, dict):
+        for key in value if path[0] == "*" else (path[0],):
+            yield from _values_at(value.get(key), *path[1:])
 
 
 def _requirement_names(requirements: Iterable[str]) -> Iterator[str]:

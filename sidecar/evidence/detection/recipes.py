@@ -93,23 +93,23 @@ class _RecipeBlocks:
     """Lines by the name of the recipe or variable that they belong to."""
 
     def __init__(self) -> None:
-        self._lines: dict[str, list[str]] = {}
+        self.lines: dict[str, list[str]] = {}
         self.recipes: set[str] = set()
         self.variables: dict[str, str] = dict(MAKE_VARIABLES)
 
     def add(self, names: Iterable[str], line: str) -> None:
         for name in names:
-            self._lines.setdefault(name, []).append(line)
+            self.lines.setdefault(name, []).append(line)
 
     def texts(self) -> dict[str, str]:
-        return {name: "\n".join(lines) for name, lines in self._lines.items()}
+        return {name: "\n".join(lines) for name, lines in self.lines.items()}
 
     def started(self, name: str) -> list[StartedCommand]:
         """Return the commands of a recipe and of those that it needs, also by a pattern or a variable."""
         called = called_scripts(self.texts(), name)
         open_names = (known for known in self.recipes if OPEN_NAME.search(known) and known not in called)
         wanted = (known for known in (*called, *sorted(open_names)) if known in self.recipes)
-        lines = islice((line for known in wanted for line in self._lines[known]), COMMANDS_LIMIT)
+        lines = islice((line for known in wanted for line in self.lines[known]), COMMANDS_LIMIT)
         commands = (self._expand(command) for line in lines if (command := _recipe_command(line)))
         return list(list_started_commands(commands, self.recipes, "targets"))
 
@@ -127,7 +127,7 @@ def _recipe_command(line: str) -> str:
     return body.strip()[:COMMAND_LIMIT].lstrip("@+-").strip()
 
 
-def _read_makefile(text: str) -> _RecipeBlocks:
+def read_makefile(text: str) -> _RecipeBlocks:
     """Read a Makefile. A rule ends at the next unindented line."""
     blocks, names = _RecipeBlocks(), list[str]()
     for line in text.replace("\\\n", " ").splitlines():
@@ -173,7 +173,7 @@ def _read_taskfile(text: str) -> _RecipeBlocks:
 
 
 RECIPE_READERS: Final[tuple[tuple[str, tuple[str, ...], Callable[[str], _RecipeBlocks]], ...]] = (
-    ("make", ("GNUmakefile", "makefile", "Makefile"), _read_makefile),
+    ("make", ("GNUmakefile", "makefile", "Makefile"), read_makefile),
     ("just", ("justfile", ".justfile", "Justfile"), _read_justfile),
     ("task", ("Taskfile.yml", "Taskfile.yaml", "Taskfile.dist.yml", "Taskfile.dist.yaml"), _read_taskfile),
 )

@@ -9,7 +9,7 @@ from typing import Final
 from sidecar.evidence.commands.kinds import kinds_of
 from sidecar.evidence.detection.detect import list_commands_behind
 from sidecar.evidence.detection.folder import FileBudget, PackageRoot
-from sidecar.evidence.reports.tools import find_package_script, parse_tool_command
+from sidecar.evidence.reports.tools import find_started_tool
 from sidecar.kernel.gate import NOTHING_EXECUTED, Gate, Kind
 from sidecar.kernel.text import clean_line
 from sidecar.kernel.turn import CommandRun
@@ -26,9 +26,7 @@ def up_to_date_question(line: str, folder: Path) -> str:
 
     A build that is up to date is built; tests that are up to date were not run.
     """
-    simple = parse_tool_command(line)
-    if simple and (script := find_package_script(simple, folder)):
-        simple = parse_tool_command(script.text)
+    simple = find_started_tool(line, folder)
     tool = find_tool(simple.name) if simple else None
     if simple is None or tool is None or not tool.up_to_date:
         return ""

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from sidecar.evidence.gates.origins import own_sources
 from sidecar.evidence.reports.report import read_report_bytes
-from sidecar.evidence.reports.tools import find_package_script, parse_tool_command
+from sidecar.evidence.reports.tools import find_started_tool
 from sidecar.kernel.gate import GateRun, Outcome
 from sidecar.platform import environments, processes
 from sidecar.platform.environments import MissingPackages, folders_up_to_project, known_environments
@@ -100,9 +100,7 @@ NODE_VERSION: Final = re.compile(r'^\s*"version": *"([^"]+)"', re.MULTILINE)
 
 async def describe_runner(line: str, folder: Path, environment: Mapping[str, str], project: str) -> str:
     """Name the Python environment of a line, and its program: `.venv (Python 3.11.7), pytest 8.3.4`."""
-    simple = parse_tool_command(line)
-    if simple and (script := find_package_script(simple, folder)):
-        simple = parse_tool_command(script.text)
+    simple = find_started_tool(line, folder)
     tool, active = simple.name if simple else "", environment.get("VIRTUAL_ENV", "")
     shown = [environments.describe_environment(Path(active), project)] if active else []
     if tool and active and (version := _python_version(tool, Path(active))):

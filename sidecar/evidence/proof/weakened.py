@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from sidecar.evidence.claims.check_runs import CheckScope, find_check_scope
 from sidecar.evidence.commands.kinds import kinds_of, target_kinds
+from sidecar.evidence.detection.recipes import read_makefile
 from sidecar.evidence.detection.started import list_ci_steps
 from sidecar.evidence.proof.check_files import hides_failure, is_ci_setting
 from sidecar.kernel.evidence import CheckChange, FileChange, FindingSeverity, IntegrityFinding
@@ -123,14 +124,11 @@ def _list_commands(path: str, text: str) -> Iterator[tuple[str, str, bool]]:
 
 
 def _recipe_lines(text: str) -> Iterator[tuple[str, str, bool]]:
-    targets: list[str] = []
-    for line in text.replace("\\\n", " ").splitlines():
-        if line.startswith("\t"):
-            command = line.strip().lstrip("@+-")
-            hidden = "-" in line.strip()[: len(line.strip()) - len(command)]
-            yield from ((target, command, hidden) for target in targets)
-        elif line.strip() and not line.startswith("#"):
-            targets = line.partition(":")[0].split() if ":" in line else []
+    blocks = read_makefile(text)
+    for target in sorted(blocks.recipes):
+        for line in (line.strip() for line in blocks.lines[target] if line.startswith("\t")):
+            command = line.lstrip("@+-")
+            yield target, command, "-" in line[: len(line) - len(command)]
 
 
 def _find_checks(unit: str, command: str, *, hidden: bool) -> Iterator[_Check]:

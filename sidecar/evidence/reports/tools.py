@@ -102,6 +102,13 @@ def find_package_script(call: ToolCommand, folder: Path) -> PackageScript | None
     return _script_with_arguments(call.name, text, more) if text else None
 
 
+def find_started_tool(line: str, folder: Path) -> ToolCommand | None:
+    """Return the simple command of a line, or of the script of package.json that it runs."""
+    simple = parse_tool_command(line)
+    script = find_package_script(simple, folder) if simple else None
+    return parse_tool_command(script.text) if script else simple
+
+
 def _script_with_arguments(manager: str, text: str, more: tuple[str, ...]) -> PackageScript | None:
     """Return the script and its arguments: npm takes flags before `--` itself, the others pass all on."""
     if manager != "npm":

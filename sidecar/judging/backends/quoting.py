@@ -14,17 +14,13 @@ import re
 from hashlib import blake2b
 from typing import Final
 
+from sidecar.kernel.text import TERMINAL_ESCAPE
+
 NOTHING: Final = "(nothing)"
 NO_MARKER: Final = "(quoted) "
 """Replaces the bracket of what looks like a marker of ours."""
 NO_EVIDENCE: Final = "(no evidence) "
 """Inserted before what looks like the start of an evidence line."""
-TERMINAL_ESCAPE: Final = re.compile(
-    r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]"
-    r"|(?:\x1b[\]P^_X]|[\x9d\x90])[^\x07\x1b\x9c\n]{0,2000}(?:\x07|\x1b\\|\x9c)"
-    r"|\x1b[ -/]{0,4}[0-~]"
-)
-"""Escape sequences of terminals: colours, cursor, titles, links."""
 INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u2064\u206a-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
