@@ -146,8 +146,7 @@ def _invite(url: str, name: str, *, person: bool) -> None:
 @click.option("--key-env", default="", help="The password is in this variable, also where the sidecar runs.")
 @click.option("--key-file", default="", help="The password is in this file, which is yours alone.")
 @click.option("--keyring", default="", help="The password is in this entry of the system's keyring.")
-@click.option("--insecure", is_flag=True, help="Take a connection that is not encrypted.")
-def join(url: str, name: str, *, insecure: bool, **place: str) -> None:
+def join(url: str, name: str, **place: str) -> None:
     """Join the team of URL, which `supervisor team invite` printed.
 
     A password in it is kept in a file of yours alone.
@@ -162,7 +161,7 @@ def join(url: str, name: str, *, insecure: bool, **place: str) -> None:
     joined = membership.new_machine(state, new)
     with closing(PostgresDatabase(parsed.url, parsed.password or membership.find_password(key))) as database:
         found = database.check()
-        if objection := found.objection(insecure=insecure):
+        if objection := found.objection():
             raise click.ClickException(f"this machine did not join: {objection}")
         membership.save_membership(state, joined, parsed.password)
         TeamStore(database, joined.member).join(joined.sign_of_life(__version__))

@@ -26,8 +26,7 @@ GOOD = TeamCheck(
     ("found", "why"),
     [
         (GOOD, ""),
-        (replace(GOOD, encrypted=False, local=True), ""),
-        (replace(GOOD, encrypted=False), "sslmode=verify-full"),
+        (replace(GOOD, encrypted=False), ""),
         (replace(GOOD, server=140012), "its PostgreSQL is 14; 15 is needed"),
         (replace(GOOD, schema=0), "supervisor team init URL"),
         (replace(GOOD, schema=GOOD.schema - 1), "supervisor team init URL"),
@@ -39,10 +38,6 @@ GOOD = TeamCheck(
 def test_a_database_that_agents_may_not_join_says_what_to_type(found: TeamCheck, why: str) -> None:
     assert why in found.objection()
     assert bool(found.objection()) == bool(why)
-
-
-def test_a_network_that_is_encrypted_already_may_be_named_so() -> None:
-    assert not replace(GOOD, encrypted=False).objection(insecure=True)
 
 
 @pytest.mark.process

@@ -10,6 +10,7 @@ import itertools
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 import tempfile
 import threading
@@ -96,10 +97,20 @@ class PostgresServer:
         run_sql(self.url("postgres"), f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
         return name
 
+    def make_certificate(self) -> tuple[str, str]:
+        """Make what the settings `ssl_key_file` and `ssl_cert_file` name: it is signed by itself."""
+        key, certificate = f"{self.folder}/key", f"{self.folder}/certificate"
+        make = f"req -x509 -nodes -days 2 -subj /CN=db -keyout {key} -out {certificate}".split()
+        subprocess.run([*self._owned(), "openssl", *make], check=True, capture_output=True, cwd=self.folder)
+        return key, certificate
+
     def _command(self, program: str, *arguments: str) -> list[str]:
-        """Return a command line that ends with the process of the tests, however that ends."""
-        setpriv = ["setpriv", *self._as_owner, "--pdeathsig=INT", "env", "-i", "PATH=/usr/bin:/bin"]
-        return [*setpriv, str(self._binaries / program), *arguments]
+        return [*self._owned(), str(self._binaries / program), *arguments]
+
+    def _owned(self) -> list[str]:
+        """Return how a command line of the owner begins, which ends with the process of the tests."""
+        setpriv = ["setpriv", *self._as_owner, "--pdeathsig=INT"]
+        return [*setpriv, "env", "-i", "PATH=/usr/bin:/bin"]
 
 
 def _drain(stream: IO[str]) -> None:
@@ -122,6 +133,12 @@ def run_sql(url: str, *statements: str) -> list[tuple[Any, ...]]:
 def as_login(url: str, login: str) -> str:
     """The same database for another login."""
     return url.replace(f"//{OWNER}@", f"//{login}@")
+
+
+def unused_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 @contextmanager

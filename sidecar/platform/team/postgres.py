@@ -1,6 +1,7 @@
 """The team's PostgreSQL, by psycopg, which is imported here alone, and only where a team was joined.
 
-A connection is opened at its first use and again after it broke. Every wait has a bound: a network that
+A connection is opened at its first use and again after it broke. To another machine it is encrypted,
+unless the URL says otherwise. Every wait has a bound: a network that
 swallows packets is found out after ANSWER_S.
 """
 
@@ -52,9 +53,7 @@ POSTGRESQL: Final = Dialect(
     },
 )
 AGENT_ROLE, PERSON_ROLE = ROLES
-UNENCRYPTED: Final = """what is sent to it is not encrypted
-  - add to the URL: ?sslmode=verify-full (or sslmode=require, which trusts any server)
-  - or, in a network that is encrypted already: --insecure"""
+MAY_BE_PLAIN: Final = "\n  - in a network that is encrypted already, add to the URL: ?sslmode=disable"
 PERSON_LOGIN: Final = """this is a person's login, which agents must not have
   - join with the line that this prints: supervisor team invite NAME"""
 CLOCK_S: Final = 60.0
@@ -86,11 +85,10 @@ class TeamCheck(Struct, frozen=True, kw_only=True):
             return "as the database's"
         return f"{seconds} {'behind' if self.clock_offset > 0 else 'ahead of'} the database's, which counts"
 
-    def objection(self, *, insecure: bool = False) -> str:
+    def objection(self) -> str:
         """Return why agents may not join it, and what to type; "" where they may."""
         rows = (
             (self.server < OLDEST, f"its PostgreSQL is {self.server // 10000}; {OLDEST // 10000} is needed"),
-            (not self.encrypted and not self.local and not insecure, UNENCRYPTED),
             (bool(why := _schema_objection(self.schema)), why),
             (
                 not self.role,
@@ -204,31 +202,8 @@ class PostgresDatabase:
                 self._connection, self._fits = None, False
 
     def _connected(self) -> psycopg.Connection[dict[str, Any]]:
-        import psycopg  # noqa: PLC0415 - a sidecar without a team does without
-        from psycopg.conninfo import make_conninfo  # noqa: PLC0415 - the same
-        from psycopg.pq import PGconn, Ping  # noqa: PLC0415 - the same
-        from psycopg.rows import dict_row  # noqa: PLC0415 - the same
-
         if self._connection is None or self._connection.closed:
-            try:
-                self._connection = psycopg.connect(
-                    self._url,
-                    password=self._password,
-                    autocommit=True,
-                    row_factory=dict_row,
-                    application_name=SCHEMA,
-                    connect_timeout=CONNECT_S,
-                    tcp_user_timeout=ANSWER_S * 1000,
-                    keepalives_idle=ANSWER_S,
-                    keepalives_interval=ANSWER_S,
-                    options=OPTIONS,
-                )
-            except psycopg.OperationalError as error:
-                # libpq gives no code for a refused login; a server that answers others is not away.
-                probe = make_conninfo(self._url, connect_timeout=CONNECT_S, sslmode="prefer")
-                if PGconn.ping(probe.encode()) != Ping.OK:
-                    raise
-                raise TeamRefusedError(f"the team's database refused: {_first_line(error)}") from error
+            self._connection = _connect(self._url, self._password)
         return self._connection
 
     @contextmanager
@@ -267,9 +242,47 @@ class _PostgresConnection:
         self._connection.execute(sql.replace("%%", "%").encode())
 
 
+def _connect(url: str, password: str | None) -> psycopg.Connection[dict[str, Any]]:
+    """Open a connection. Raises TeamRefusedError where a server answers and does not take the login."""
+    import psycopg  # noqa: PLC0415 - a sidecar without a team does without
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo  # noqa: PLC0415 - the same
+    from psycopg.pq import PGconn, Ping  # noqa: PLC0415 - the same
+    from psycopg.rows import dict_row  # noqa: PLC0415 - the same
+
+    given = conninfo_to_dict(url)
+    is_near = _is_local(str(given.get("host") or "/"), str(given.get("hostaddr") or ""))
+    tls = {} if "sslmode" in given or is_near else {"sslmode": "require"}
+    try:
+        return psycopg.connect(
+            make_conninfo(url, **tls),
+            password=password,
+            autocommit=True,
+            row_factory=dict_row,
+            application_name=SCHEMA,
+            connect_timeout=CONNECT_S,
+            tcp_user_timeout=ANSWER_S * 1000,
+            keepalives_idle=ANSWER_S,
+            keepalives_interval=ANSWER_S,
+            options=OPTIONS,
+        )
+    except psycopg.OperationalError as error:
+        # libpq gives no code for what was refused: a server that answers others is not away.
+        for mode, advice in ((tls, ""), ({"sslmode": "disable"}, MAY_BE_PLAIN if tls else "")):
+            probe = make_conninfo(url, connect_timeout=CONNECT_S, **mode)
+            if PGconn.ping(probe.encode()) == Ping.OK:
+                why = f"the team's database refused: {_first_line(error)}{advice}"
+                raise TeamRefusedError(why) from error
+        raise
+
+
 def _is_local(host: str, address: str) -> bool:
-    """Whether a server is reached by a socket of this machine, or within it."""
-    return host.startswith("/") or (bool(address) and ipaddress.ip_address(address).is_loopback)
+    """Whether a server is reached by a socket of this machine, or within it. `address`: "" where unknown."""
+    if host.startswith("/") or (host == "localhost" and not address):
+        return True
+    try:
+        return ipaddress.ip_address(address or host).is_loopback
+    except ValueError:
+        return False
 
 
 def _first_line(error: Exception) -> str:

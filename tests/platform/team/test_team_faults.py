@@ -13,7 +13,7 @@ from sidecar.platform.team.ports import Member, TeamAwayError, TeamRefusedError
 from sidecar.platform.team.postgres import PostgresDatabase
 from sidecar.platform.team.store import TeamStore
 from support.disks import files_of_at_most
-from support.postgres import PostgresServer, as_login, postgres_cluster, run_sql
+from support.postgres import PostgresServer, as_login, postgres_cluster, run_sql, unused_port
 
 MEMBER = Member(machine="m1", person="ann")
 
@@ -114,6 +114,32 @@ def test_a_login_that_the_server_refuses_is_told_from_a_server_that_is_away(serv
             database.version()
     with closing(PostgresDatabase(server.url(locked, "agent1"), "secret")) as database:
         assert database.version() > 0
+
+
+@pytest.mark.process
+def test_to_another_machine_nothing_is_sent_in_the_clear_unless_the_url_says_so(
+    server: PostgresServer,
+) -> None:
+    """The host `0` is reached within this machine, and is no address of it: to the product another one."""
+    port = unused_port()
+    far, near = (f"postgresql://supervisor@{host}:{port}/initialised" for host in ("0", "127.0.0.1"))
+    key, certificate = server.make_certificate()
+    found = {}
+    for name, url, settings in (
+        ("near", near, {}),
+        ("asked for", f"{far}?sslmode=disable", {}),
+        ("far", far, {"ssl": "on", "ssl_key_file": key, "ssl_cert_file": certificate}),
+    ):
+        server.stop()
+        server.start(listen_addresses="127.0.0.1", port=str(port), **settings)
+        with closing(PostgresDatabase(url)) as database:
+            check = database.check()
+        found[name] = (check.local, check.encrypted)
+        if not settings:
+            with pytest.raises(TeamRefusedError, match=r"SSL was required\n.*sslmode=disable"):
+                PostgresDatabase(far).version()
+    server.stop()
+    assert found == {"near": (True, False), "asked for": (False, False), "far": (False, True)}
 
 
 @pytest.mark.parametrize(
