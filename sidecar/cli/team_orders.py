@@ -12,9 +12,11 @@ from typing import Final
 
 import click
 
+from sidecar.cli.gates import build_gate_services
 from sidecar.cli.goal import refuse_agents
 from sidecar.cli.printing import echo
 from sidecar.cli.rubric import read_valid_rubric
+from sidecar.evidence.gates.approvals import add_to_organisation
 from sidecar.hosts.shared import checked_session_id
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.settings import ServiceSettings, Settings
@@ -229,6 +231,21 @@ def settings(team: TeamStore, file: Path) -> str:
     if wrongs := field_error_lines(read, fit_toml_fields(Settings, read.table)[1]):
         raise BadInputError("\n".join(wrongs))
     return _publish(team, "config.toml", text)
+
+
+@_order(
+    click.Argument(["folder"], type=click.Path(exists=True, file_okay=False, resolve_path=True), default=".")
+)
+def approve(team: TeamStore, folder: str) -> str:
+    """Let the commands that you approved in FOLDER, else here, count in all projects of the organisation."""
+    approved = build_gate_services().trust.approvals(folder).values()
+    if not approved:
+        raise click.ClickException("you approved nothing there\n  - see what there is: supervisor trust")
+    for approval in approved:
+        echo(f"approved: {approval.command}")
+    before = team.load("organisation/trust.json")
+    known = add_to_organisation(before.value if before else b"", approved)
+    return _publish(team, "trust.json", known.decode())
 
 
 def _publish(team: TeamStore, name: str, text: str) -> str:

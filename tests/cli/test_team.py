@@ -15,6 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from sidecar.cli.team import team
+from sidecar.evidence.gates.approvals import TrustFile, gate_digest
+from sidecar.kernel.gate import Gate, GateOrigin
 from sidecar.kernel.log import LoggedEvent, StopJudged
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.event_log import EventLogFile
@@ -148,6 +150,13 @@ def test_files_of_the_organisation_are_looked_at_before_they_count(
     (row,) = run_sql(team_url, "SELECT key, convert_from(value, 'UTF8') FROM supervisor.records")
     assert row == ("organisation/config.toml", text)
     says("withdraw", "config.toml")
+    assert "supervisor trust" in says("approve", str(tmp_path), code=1)
+    lint = Gate(id="lint", command="npm run lint", why="", origin=GateOrigin.PROJECT)
+    TrustFile(user_paths().state).approve(str(tmp_path), [lint])
+    assert "approved: npm run lint" in says("approve", str(tmp_path))
+    (record,) = run_sql(team_url, "SELECT convert_from(value, 'UTF8') FROM supervisor.records")
+    assert json.loads(record[0])["projects"][""][gate_digest(lint)]["command"] == "npm run lint"
+    says("withdraw", "trust.json")
     assert not run_sql(team_url, "SELECT key FROM supervisor.records")
 
 
@@ -191,7 +200,7 @@ def test_an_order_says_whose_login_it_needs(says: Says) -> None:
 def arguments(command: click.Command, tmp_path: Path) -> list[str]:
     (tmp_path / "file").touch()
     found = [one for one in command.params if isinstance(one, click.Argument)]
-    words = {"file": str(tmp_path / "file"), "name": "config.toml", "url": NOWHERE}
+    words = {"file": str(tmp_path / "file"), "name": "config.toml", "folder": ".", "url": NOWHERE}
     return [words.get(str(one.name), "L") for one in found]
 
 

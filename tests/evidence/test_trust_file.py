@@ -13,7 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from sidecar.evidence.gates.approvals import TRUST_FILE_LIMIT, TrustFile, gate_digest, truncate_approval_text
+from sidecar.evidence.gates.approvals import (
+    TRUST_FILE_LIMIT,
+    TrustFile,
+    add_to_organisation,
+    gate_digest,
+    truncate_approval_text,
+)
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.gate import Gate, GateOrigin, Kind
 from sidecar.platform.files import list_set_aside
@@ -213,3 +219,16 @@ def test_what_a_teams_organisation_approved_is_approved_in_every_project_as_it_w
     assert trust.approved(SHOP, LINT)
     (path.parent / "team" / "trust.json").write_text("{")
     assert not trust.approved(SHOP, LINT)
+
+
+def test_what_a_person_approved_is_added_to_what_the_organisation_did(trust: TrustFile, path: Path) -> None:
+    other = replace(LINT, id="other")
+    known = b""
+    for project, gate in ((SHOP, LINT), ("/code/another", other)):
+        trust.approve(project, [gate])
+        known = add_to_organisation(known, trust.approvals(project).values())
+        trust.revoke(project)
+    (path.parent / "team").mkdir()
+    (path.parent / "team" / "trust.json").write_bytes(known)
+    assert trust.approved("/code/third", LINT)
+    assert trust.approved("/code/third", other)

@@ -26,6 +26,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.gate import AvailableGates, Gate, GateOrigin, Kind
 from sidecar.kernel.session import Environment
 from sidecar.kernel.settings import RunHooks
+from sidecar.platform.data import decode_json
 from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, write_whole
 from sidecar.platform.paths import TEAM_FOLDER, real_project_path
 from sidecar.platform.state import BrokenStateError, read_state, read_usable_state
@@ -35,6 +36,8 @@ TRUST_FILE: Final = "trust.json"
 TRUST_FILE_VERSION: Final = 1
 TRUST_FILE_LIMIT: Final = 8 * 1024 * 1024
 """Maximum bytes of the file: some thousand projects."""
+EVERYWHERE: Final = ""
+"""The project of the organisation's approvals, which hold in every one."""
 APPROVAL_TEXT_LIMIT: Final = 1000
 """Characters stored of a command and the text behind it, to show them on a change. The digest covers all."""
 
@@ -130,6 +133,13 @@ class TrustFile:
             raise BadInputError(f"{self._path} would be too big; supervisor trust --revoke in old projects")
         write_whole(self._path, data, durable=True)
         self._files.vouch(self._path)
+
+
+def add_to_organisation(known: bytes, approvals: Iterable[Approval]) -> bytes:
+    """Return the organisation's file with these approvals, too. Raises msgspec.DecodeError."""
+    before = decode_json(known, _Trust).projects if known else {}
+    new = {one.digest: one for one in approvals}
+    return msgspec.json.encode(_Trust(projects={**before, EVERYWHERE: {**before.get(EVERYWHERE, {}), **new}}))
 
 
 def find_approval(approvals: Mapping[str, Approval], gate: Gate) -> Approval | None:
