@@ -38,7 +38,6 @@ from sidecar.platform.team.membership import open_team
 from sidecar.servers.methods import EventsPage, EventsRequest
 from sidecar.systems.supervision.decisions import (
     read_decisions,
-    read_team_decisions,
     replay_decision,
     worker_spending,
 )
@@ -57,6 +56,7 @@ from sidecar.systems.supervision.policy.history import (
     stop_figures,
     sum_day_figures,
 )
+from sidecar.systems.supervision.team import read_team_decisions
 
 RARE: Final = ("judged", "unpriced", "would_send_back", "would_be_right")
 """Figures that have a column only where there are any."""

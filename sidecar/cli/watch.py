@@ -8,7 +8,7 @@ import sys
 import time
 import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,30 +17,37 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from sidecar.cli.history import SHORT_ID
+from sidecar.cli.history import SHORT_ID, TEAM_OPTION
 from sidecar.cli.link import call_sidecar
 from sidecar.cli.printing import echo
 from sidecar.cli.run_keys import typed_keys
 from sidecar.cli.screen import Screen
 from sidecar.cli.status import spending_line
+from sidecar.cli.team_orders import joined_membership
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.stop_history import CONTINUE_DECISION
-from sidecar.kernel.text import clean_line, escape_unprintable_lines
+from sidecar.kernel.text import clean_line, counted, escape_unprintable_lines
 from sidecar.platform.client import SidecarError
 from sidecar.platform.files import write_whole
+from sidecar.platform.limits import describe_limit
 from sidecar.platform.paths import user_paths
+from sidecar.platform.team.membership import open_team
 from sidecar.servers.page.door import PageAddress, PageRequest
 from sidecar.servers.page.markup import fill
 from sidecar.systems.supervision.people import SessionReport, SessionSelector, SessionSummary
+from sidecar.systems.supervision.policy.decision_story import RULING_WORDING
 from sidecar.systems.supervision.policy.journal import StyledLine, journal_lines, note_lines
 from sidecar.systems.supervision.policy.sessions import describe_age, needs_person
+from sidecar.systems.supervision.team import TeamOverview, read_team
 
 REFRESH_S: Final = 1.0
 NO_SCREEN: Final = ("", "dumb")
 """Values of TERM without a screen to draw on."""
 PLAIN_HEIGHT: Final = 200
 """Lines that are printed where there is no screen."""
+TEAM_SESSIONS: Final = 50
+"""Sessions of a team that are shown."""
 TASKS_SHOWN, NOTES_SHOWN, DECISIONS_SHOWN, OUTPUT_LINES = 12, 3, 12, 8
 KEYS: Final = "↑ ↓ choose a session   q quit"
 UP, DOWN = ("\x1b[A", "\x1bOA"), ("\x1b[B", "\x1bOB")
@@ -56,28 +63,33 @@ DECISION_STYLES: Final = {
 
 @click.command()
 @click.option("--all", "everywhere", is_flag=True, help="The sessions of every folder, not only of this one.")
-def watch(*, everywhere: bool) -> None:
+@TEAM_OPTION
+def watch(*, everywhere: bool, team: bool) -> None:
     """Watch the sessions of this folder, and those above and below it, until you press q.
 
     What each does, its goal, budget, tasks and last decisions, and what needs you. Without a terminal it is
-    printed once.
+    printed once. --team: how the lists, the limits and the sessions of all machines stand.
     """
     folder = "/" if everywhere else str(Path.cwd())
+    plain = not sys.stdout.isatty() or os.environ.get("TERM", "") in NO_SCREEN
+    view = (TeamView if team else WatchView)(time.time, height=PLAIN_HEIGHT if plain else 0)
+    with closing(open_team(joined_membership())) if team else nullcontext() as store:
 
-    def look(session: str) -> SessionReport:
-        return call_sidecar("report", SessionSelector(session=session, project=folder), SessionReport)
+        def look(session: str) -> SessionReport:
+            if store is not None and isinstance(view, TeamView):
+                view.seen = read_team(store, TEAM_SESSIONS)
+                return SessionReport()
+            return call_sidecar("report", SessionSelector(session=session, project=folder), SessionReport)
 
-    if not sys.stdout.isatty() or os.environ.get("TERM", "") in NO_SCREEN:
-        view = WatchView(time.time, height=PLAIN_HEIGHT)
-        view.report = look("")
-        Screen(highlight=False).print(view)
-        return
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_watch(look))
+        if plain:
+            view.report = look("")
+            Screen(highlight=False).print(view)
+            return
+        with suppress(KeyboardInterrupt):
+            asyncio.run(_watch(view, look))
 
 
-async def _watch(look: Callable[[str], SessionReport]) -> None:
-    view = WatchView(time.time)
+async def _watch(view: WatchView, look: Callable[[str], SessionReport]) -> None:
     live = Live(view, console=Screen(highlight=False), screen=True, auto_refresh=False)
     with live, typed_keys(view.press):
         while not view.ended:
@@ -143,6 +155,47 @@ class WatchView:
             text = Text(line.text, style=line.style, no_wrap=True)
             text.truncate(options.max_width, overflow="ellipsis")
             yield text
+
+
+class TeamView(WatchView):
+    """How a team stands: what needs a person, lists, limits, and the sessions that changed last."""
+
+    seen: TeamOverview | None = None
+
+    def press(self, key: str) -> None:
+        """End at q; there is nothing to choose."""
+        self.ended = not key or "q" in key
+        self.pressed.set()
+
+    def lines(self, height: int) -> Iterator[StyledLine]:  # noqa: ARG002 - the longer ones are cut by who draws
+        if self.trouble:
+            yield StyledLine(clean_line(self.trouble), "red")
+        if self.seen is not None:
+            yield from team_lines(self.seen)
+
+
+def team_lines(seen: TeamOverview) -> Iterator[StyledLine]:
+    """Describe how a team stands."""
+    for task in seen.held:
+        said = f"needs you: {task.list} {task.id}: {task.note or task.content}"
+        again = f"supervisor team give-back {task.list} {task.id}"
+        yield StyledLine(clean_line(f"{said}. To try it again: {again}"), "red")
+    for name in dict.fromkeys(one.list for one in seen.lists):
+        states = (f"{one.tasks} {one.state}" for one in seen.lists if one.list == name)
+        yield StyledLine(clean_line(f"list {name}: {', '.join(states)}"), "bold")
+    for account in seen.accounts:
+        if account.most is not None:
+            used = f"{account.used:,.1f} of {account.most:,g}{' today' if account.daily else ''}"
+            yield StyledLine(f"{account.name}: {used}")
+    for limit in seen.limits:
+        yield StyledLine(clean_line(describe_limit(limit, seen.now)), "yellow")
+    yield StyledLine(f"{counted(len(seen.machines), 'machine')}: supervisor team status", "dim")
+    for one in seen.sessions:
+        when = describe_age(max(0.0, seen.now - one.changed))
+        of = f"{one.person} on {one.machine} · {one.host}:{one.session[:SHORT_ID]}"
+        said = RULING_WORDING.get(one.decided, one.decided)
+        line = f"{of} · {when} ago · {said} ({one.sent_back} of {counted(one.stops, 'stop')} sent back)"
+        yield StyledLine(clean_line(f"{line} · {one.detail}"), DECISION_STYLES.get(one.decided, ""))
 
 
 def session_line(one: SessionSummary, now: float) -> str:

@@ -21,6 +21,7 @@ from sidecar.hosts.shared import CLIENT
 from sidecar.platform.configuration import user_config_folder
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import built_on_use
+from sidecar.platform.team.membership import JoinedTeam
 from sidecar.platform.watching import FoldersWatch
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
@@ -126,7 +127,7 @@ def page_methods(control: SidecarControl, built: Supervision) -> Methods:
         from sidecar.servers.page.readings import PageReadings
 
         services = built.services
-        readings = PageReadings(services, built.people)
+        readings = PageReadings(services, built.people, JoinedTeam(user_paths().state))
         return LocalPage(access, readings, services.log, services.clock, control)
 
     endpoint = PageEndpoint(PageAccess(built.services.clock), serve, built.people.check_page)

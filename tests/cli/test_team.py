@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -22,7 +23,7 @@ from sidecar.kernel.session import SessionKey
 from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
-from sidecar.platform.team.membership import Membership, load_membership, save_membership
+from sidecar.platform.team.membership import Membership, load_membership, open_team, save_membership
 from support.postgres import PostgresServer, run_sql
 from support.typed import typed
 
@@ -116,6 +117,40 @@ def test_a_machine_joins_a_database_works_in_it_and_leaves(
     assert run_sql(
         empty_url, "SELECT (SELECT COUNT(*) FROM supervisor.events), COUNT(*) FROM supervisor.machines"
     ) == [(1, 0)]
+
+
+def test_people_see_what_was_decided_on_all_machines(
+    says: Says, team_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    says("join", invited(says, team_url), "--name", "box")
+    monkeypatch.setenv("SUPERVISOR_TEAM_PERSON", invited(says, team_url, "--person"))
+    says("add", "L", "make", "it")
+    stop = StopJudged(decided="continue", detail="`pytest` fails", seconds=2.0)
+    key = SessionKey("claude-code", "abcdef")
+    event = LoggedEvent(at=1.7e9, system="supervision", position=1, session=key, data=stop)
+    with closing(open_team(joined())) as team:
+        team.append([event])
+    who = joined().person
+    seen: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+        (("history", "--team"), (who, "box", "abcdef", "sent back", "`pytest` fails", "unknown")),
+        (("history", "abc", "--team"), ("abcdef",)),
+        (("stats", "--team", "--days", "3650", "--by", "person"), (f"{who} ", "2.0")),
+        (("stats", "--team", "--days", "3650", "--by", "machine", "--csv"), ("box,1,1",)),
+        (("watch", "--team"), ("list L: 1 open", "1 machine", f"{who} on box", "sent back (1 of 1 stop")),
+    )
+    for words, shown in seen:
+        assert typed(*words) == 0, words
+        out = capsys.readouterr().out
+        for text in shown:
+            assert text in out, (words, text, out)
+    refused: tuple[tuple[tuple[str, ...], str], ...] = (
+        (("history", "zzz", "--team"), "the team knows no stop of zzz"),
+        (("stats", "--by", "person"), "needs --team"),
+        (("stats", "--team", "--by", "check"), "--team goes with --by"),
+    )
+    for words, why in refused:
+        assert typed(*words) != 0
+        assert why in capsys.readouterr().err
 
 
 def test_the_tasks_of_a_plan_are_added_with_what_they_need(

@@ -126,6 +126,30 @@ def find_password(key: ServiceSettings) -> str:
     return found.secret if found else ""
 
 
+class JoinedTeam:
+    """The team of this machine, which may join or leave one at any time."""
+
+    def __init__(self, state: Path) -> None:
+        """`state`: the user's state folder."""
+        self._state = state
+        self._joined: Membership | None = None
+        self._team: TeamStore | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether this machine joined a team."""
+        return (self._state / TEAM_FILE).exists()
+
+    def find(self) -> TeamStore | None:
+        """Return this machine's view of its team, None without one. Blocks; raises as `open_team`."""
+        if (joined := load_membership(self._state)) != self._joined:
+            if self._team is not None:
+                self._team.close()
+            self._team = open_team(joined) if joined else None
+            self._joined = joined
+        return self._team
+
+
 class TeamUrl(Struct, frozen=True, kw_only=True):
     """The URL of a database without its password, its login, and the password, "" for none."""
 

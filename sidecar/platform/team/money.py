@@ -21,16 +21,15 @@ from sidecar.kernel.log import EventFilter, JudgingPaid, WorkerRan
 from sidecar.kernel.session import format_number
 from sidecar.platform.files import write_whole
 from sidecar.platform.log_readings import MOST_PAYMENTS, PAID_KINDS
-from sidecar.platform.paths import SHARE_FILE, TEAM_FILE
+from sidecar.platform.paths import SHARE_FILE
 from sidecar.platform.state import read_usable_state
-from sidecar.platform.team.membership import load_membership, open_team
+from sidecar.platform.team.membership import JoinedTeam
 from sidecar.platform.team.ports import (
     AT_ONCE,
     UNITS,
     WHOLE_TEAM,
     Account,
     Money,
-    Team,
     TeamAwayError,
 )
 
@@ -115,12 +114,11 @@ class TeamSlots:
 
     def __init__(self, state: Path) -> None:
         """`state`: the user's state folder."""
-        self._state = state
-        self._team: Team | None = None
+        self._joined = JoinedTeam(state)
 
     def take(self, program: str, token: str) -> bool:
         try:
-            if (team := self._joined()) is None:
+            if (team := self._joined.find()) is None:
                 return True
             most = next((one.most for one in team.accounts() if one.name == AT_ONCE + program), None)
             return most is None or team.take_slot(program, int(most), token)
@@ -130,14 +128,7 @@ class TeamSlots:
 
     def free(self, program: str, token: str) -> None:
         try:
-            if (team := self._joined()) is not None:
+            if (team := self._joined.find()) is not None:
                 team.free_slot(program, token)
         except TeamAwayError as error:  # it runs out by itself
             log.warning("a slot of %s could not be given back: %s", program, error)
-
-    def _joined(self) -> Team | None:
-        if not (self._state / TEAM_FILE).exists():
-            return None
-        if self._team is None and (membership := load_membership(self._state)) is not None:
-            self._team = open_team(membership)
-        return self._team

@@ -32,6 +32,7 @@ from sidecar.servers.page import views
 from sidecar.servers.page.door import PageAccess, Visit, is_own_request
 from sidecar.servers.page.markup import FOLDER, Html, fill, fill_each
 from sidecar.servers.page.readings import PageReadings, read_key
+from sidecar.servers.page.team_views import team_parts
 from sidecar.servers.page.views import Parts
 
 COOKIE: Final = "supervisor-page"
@@ -95,11 +96,18 @@ async def _stop(page: PageReadings, query: Query) -> View:
     return f"Stop in {of}", {**way, "story": views.story(await page.known(found), "")}
 
 
+async def _team(page: PageReadings, query: Query) -> View:
+    first, search = query.get("first", "0"), query.get("search", "")
+    at = int(first) if first.isascii() and first.isdigit() else 0
+    return "Team", team_parts(await page.team(at, search), at, search)
+
+
 VIEWS: Final[Mapping[str, Callable[[PageReadings, Query], Awaitable[View]]]] = {
     "": _overview,
     "checks": _checks,
     "session": _session,
     "stop": _stop,
+    "team": _team,
 }
 """What makes the pages. It raises BadInputError, OSError."""
 
@@ -168,6 +176,7 @@ class LocalPage:
             "document",
             title=title,
             stream=views.href("stream", {**query, "view": name}),
+            links=fill("link", href="team", text="Team") if self._readings.in_team else Html(""),
             parts=fill_each("part", ({"id": ident, "body": part} for ident, part in parts.items())),
         )
         return _html(body, status)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Protocol
 
 from msgspec import Struct
 
+from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.goal import Spending
 from sidecar.kernel.log import (
     DECISION_KINDS,
@@ -25,6 +26,7 @@ from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.platform.log_readings import DAY_S, PAID_KINDS
+from sidecar.platform.team.store import TeamStore
 from sidecar.servers.page.pictures import DAYS_DRAWN, LEFT_TO_PEOPLE
 from sidecar.systems.supervision.decisions import find_decisions, replay_decision
 from sidecar.systems.supervision.people import CommandLineService
@@ -32,6 +34,7 @@ from sidecar.systems.supervision.policy.decision_story import ReplayedInquiry
 from sidecar.systems.supervision.policy.history import Decision
 from sidecar.systems.supervision.policy.sessions import Activity, needs_person, standing
 from sidecar.systems.supervision.ports import Services
+from sidecar.systems.supervision.team import TeamOverview, read_team
 
 STOPS: Final = (event_kind(StopJudged),)
 MOST_STOPS: Final = 500
@@ -50,6 +53,8 @@ NEEDING_SHOWN: Final = 24
 MOST_PAYMENTS: Final = 2000
 """Payments that are added up for a chart."""
 
+TEAM_SESSIONS_SHOWN: Final = 100
+"""Sessions of a team on one page."""
 SeenSession = tuple[Session, Activity]
 
 
@@ -80,12 +85,36 @@ class KnownDecision(Struct, frozen=True):
     replayed: ReplayedInquiry | None
 
 
+class KnownTeam(Protocol):
+    """The team of this machine; see platform/team/membership.py."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is one."""
+
+    def find(self) -> TeamStore | None:
+        """Return it, None without one. Blocks."""
+
+
 class PageReadings:
     """Reads for the page. All methods raise OSError where the log or a folder cannot be read."""
 
-    def __init__(self, services: Services, people: CommandLineService) -> None:
+    def __init__(self, services: Services, people: CommandLineService, team: KnownTeam | None = None) -> None:
         self._services = services
         self.people = people
+        self._team = team
+
+    @property
+    def in_team(self) -> bool:
+        """Whether this machine joined a team."""
+        return self._team is not None and self._team.is_there
+
+    async def team(self, first: int, search: str) -> TeamOverview:
+        """Read how the team stands, with its sessions from `first` on. Raises BadInputError without one."""
+        team = await asyncio.to_thread(self._team.find) if self._team else None
+        if team is None:
+            raise BadInputError("This machine is in no team. Type: supervisor team join URL")
+        return await asyncio.to_thread(read_team, team, TEAM_SESSIONS_SHOWN + 1, first, search)
 
     @property
     def settings(self) -> Settings:

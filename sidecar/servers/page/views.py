@@ -143,7 +143,7 @@ def _figures(seen: Overview) -> Html:
         money=day_chart("Cents by day", last, money, PAID_FOR),
         tokens=day_chart("Tokens by day", last, tokens, PAID_FOR),
         today=f"{counted(today.calls, 'call')}, {today.tokens:,} tokens, {cents} cents{unpriced}",
-        meters=_meters(
+        meters=draw_meters(
             (
                 ("Cents", cents, settings.judge.daily_cents, ""),
                 ("Tokens", today.tokens, settings.judge.daily_tokens, ""),
@@ -167,14 +167,14 @@ def _card(session: Session, does: Activity, settings: Settings) -> dict[str, obj
     return {
         "state": word,
         "tone": kind,
-        "when": _time(does.since),
+        "when": shown_time(does.since),
         "detail": (does.detail or reason)[:WHY_LENGTH],
         "then": then,
         "href": session_href(session.key),
         "title": _title(session),
         "name": _name(session.key),
         "host": session.key.host,
-        "project": _project_name(session.project),
+        "project": project_name(session.project),
         "folder": session.project,
         "meters": budget_meters(session, settings),
     }
@@ -186,13 +186,14 @@ def _title(session: Session) -> str:
     return clean_line(goal.condition, TITLE_LENGTH) if goal and held else NO_GOAL_TITLE
 
 
-def _project_name(project: str) -> str:
+def project_name(project: str) -> str:
+    """Return the name of a project's folder."""
     return project.rstrip("/").rpartition("/")[2] or project
 
 
 def session_title(session: Session) -> str:
     """Return a session's project and goal."""
-    return f"{_project_name(session.project)}: {_title(session)}"
+    return f"{project_name(session.project)}: {_title(session)}"
 
 
 def budget_meters(session: Session, settings: Settings) -> Html:
@@ -201,7 +202,7 @@ def budget_meters(session: Session, settings: Settings) -> Html:
     if goal is None or session.key.host == LOOP_HOST:
         return NOTHING
     left = budget_left(session, settings)
-    return _meters(
+    return draw_meters(
         (
             ("Sent back", left.continuations, left.continuations_of, ""),
             ("Work", round(left.seconds / 60, 1), round(left.seconds_of / 60, 1), " min"),
@@ -211,7 +212,7 @@ def budget_meters(session: Session, settings: Settings) -> Html:
     )
 
 
-def _meters(rows: Sequence[tuple[str, float, float | None, str]]) -> Html:
+def draw_meters(rows: Sequence[tuple[str, float, float | None, str]]) -> Html:
     """Return a bar for each row of name, used, limit and unit; none where there is no limit."""
     return fill_each(
         "meter",
@@ -237,7 +238,7 @@ def stop_list(decisions: Sequence[Decision], titles: Mapping[SessionKey, str]) -
 
 
 def _stop(one: Decision, titles: Mapping[SessionKey, str]) -> dict[str, object]:
-    whose = f"{_project_name(one.project)}: {titles.get(one.session, _name(one.session))}"
+    whose = f"{project_name(one.project)}: {titles.get(one.session, _name(one.session))}"
     return {
         **_ruling(one),
         "href": _stop_href(one),
@@ -249,7 +250,7 @@ def _stop(one: Decision, titles: Mapping[SessionKey, str]) -> dict[str, object]:
 
 def _ruling(one: Decision) -> dict[str, object]:
     kind = tone(one.stop.decided)
-    return {"tone": kind, "sign": SIGNS[kind], "when": _time(one.at), "summary": summarize_decision(one)}
+    return {"tone": kind, "sign": SIGNS[kind], "when": shown_time(one.at), "summary": summarize_decision(one)}
 
 
 def _mark(one: Decision) -> Mark:
@@ -275,7 +276,7 @@ def check_parts(decisions: Sequence[Decision]) -> Parts:
             projects.setdefault(one.project, []).append(one)
     drawn = (
         {
-            "name": _project_name(folder),
+            "name": project_name(folder),
             "folder": folder,
             "checks": fill_each("check", _checks(folder, found)),
         }
@@ -402,7 +403,7 @@ def _step(about: str, lines: Sequence[str]) -> Html:
 def side_by_side(known: KnownDecision) -> Html:
     """Return the tests that changed before a stop; nothing where none did, or where they are not kept."""
     rows = fill_each("side", _sides(known.replayed.inquiry)) if known.replayed else NOTHING
-    return fill("sides", when=_time(known.decision.at), rows=rows) if rows else NOTHING
+    return fill("sides", when=shown_time(known.decision.at), rows=rows) if rows else NOTHING
 
 
 def _sides(inquiry: Inquiry) -> Iterator[dict[str, object]]:
@@ -451,5 +452,6 @@ def _stop_href(one: Decision) -> str:
     return href("stop", {"host": one.session.host, "id": one.session.id, "at": str(one.position)})
 
 
-def _time(at: float) -> Html:
+def shown_time(at: float) -> Html:
+    """Return a time as this machine's people read it."""
     return fill("time", exact=local(at).isoformat(timespec="seconds"), shown=f"{local(at):%b %d %H:%M}")

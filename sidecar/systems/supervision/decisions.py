@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sidecar.hosts.shared import HOST_ALIASES
 from sidecar.kernel.effects import RestReason
@@ -32,7 +31,6 @@ from sidecar.kernel.session import Environment, Session, SessionKey
 from sidecar.kernel.stop_history import RecordedStop, ruling_outcome
 from sidecar.platform.log_readings import StopHistory, read_record
 from sidecar.platform.ports import EventLog
-from sidecar.platform.team.store import TeamStore
 from sidecar.systems.supervision.evaluation import RecordedPlay, recorded_rubric
 from sidecar.systems.supervision.people import are_related
 from sidecar.systems.supervision.policy.decision_story import (
@@ -48,10 +46,6 @@ from sidecar.systems.supervision.stop_keeping import SKIPPED_STAGE
 
 PAGE = 1000
 """Events that are read at a time."""
-CANDIDATES_SEARCHED: Final = 100
-"""Sessions of a team among which one is looked for by the beginning of its id."""
-LATER_OF_EACH: Final = 2
-"""Events that are read for each decision of a team: those of subagents are left out."""
 CANDIDATES_NAMED: Final = 5
 """Sessions that are named where a beginning of an id fits several."""
 
@@ -67,31 +61,12 @@ def read_decisions(
     wanted = EventFilter(kinds=DECISION_KINDS, since=None if session else since)
     events = [one for one in _read_all(log, wanted) if not folder or are_related(folder, one.project)]
     if session:
-        meant = _meant_session(session, {_session_of(one) for one in events})
+        meant = meant_session(session, {_session_of(one) for one in events})
         events = [one for one in events if _session_of(one) == meant and one.at >= (since or 0)]
     return find_decisions(events)
 
 
-def read_team_decisions(team: TeamStore, session: str, number: int) -> tuple[Decision, ...]:
-    """Return the newest decisions of all machines of a team, or of one session of it, oldest first.
-
-    `session`: as for `read_decisions`. Raises OSError, BadInputError.
-    """
-    key = None
-    if session:
-        found = team.sessions(CANDIDATES_SEARCHED, search=session.rpartition(":")[2])
-        key = _meant_session(session, {SessionKey(one.host, one.session) for one in found})
-        if key is None:
-            return ()
-    wanted = EventFilter(kinds=DECISION_KINDS, session=key)
-    events = team.newest(wanted, number * LATER_OF_EACH)
-    names = {one.id: one.name for one in team.machines()}
-    of = {one.event.position: (names.get(one.machine, one.machine), one.person) for one in events}
-    decisions = find_decisions(one.event for one in events)[-number:]
-    return tuple(replace(one, machine=of[one.position][0], person=of[one.position][1]) for one in decisions)
-
-
-def _meant_session(named: str, known: Collection[SessionKey]) -> SessionKey | None:
+def meant_session(named: str, known: Collection[SessionKey]) -> SessionKey | None:
     """Return the known session with this id, else the one whose id begins so; None where there is none."""
     host, _, ident = named.rpartition(":")
     host = HOST_ALIASES.get(host, host)

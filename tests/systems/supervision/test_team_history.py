@@ -10,8 +10,8 @@ import pytest
 from sidecar.kernel.log import JudgingPaid, LoggedEvent, StopJudged
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.team.ports import Machine
-from sidecar.systems.supervision.decisions import read_team_decisions
 from sidecar.systems.supervision.policy.history import StopFigures, sum_day_figures
+from sidecar.systems.supervision.team import read_team_decisions
 from support.teams import TeamPlace, team_place
 
 DAY = 86_400.0
