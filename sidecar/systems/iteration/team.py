@@ -159,14 +159,14 @@ class TeamPlayer:
         for name in await trees.names():
             if trees.place(name).exists():
                 await trees.close(name, LEFT)
-        merged = sum(task.state is TeamTaskState.MERGED for task in tasks)
+        done = sum(task.state in policy.DONE for task in tasks)
         crew.tell(
             progress.RunStarted(
                 session=asked.session,
                 project=asked.project,
-                goal=f"the list {asked.team}: {merged} of {self._most} tasks are merged",
+                goal=f"the list {asked.team}: {done} of {self._most} tasks are done",
                 most=0,
-                resumed=merged > 0,
+                resumed=done > 0,
                 jobs=asked.jobs,
                 then=asked.again(),
             )
@@ -219,7 +219,7 @@ class TeamPlayer:
             return None
         if said := policy.describe_open_tasks(tasks):
             return run_ended("waiting", said, asked)
-        detail = f"all {len(tasks)} tasks of {asked.team} are merged"
+        detail = f"all {len(tasks)} tasks of {asked.team} are done"
         return progress.RunFinished(outcome="completed", detail=detail, exit_code=0)
 
     def _look(self) -> tuple[Sequence[TeamTask], dict[str, str], bool]:

@@ -75,6 +75,7 @@ def test_what_follows_from_a_run(
         ((task("T1", "merged"), task("T2", needs=("T1",))), True),
         ((task("T1", "claimed"), task("T2", needs=("T1",))), True),
         ((task("T1", "held"), task("T2", needs=("T1",)), task("T3", needs=("T2",))), False),
+        ((task("T1", "dropped"), task("T2", needs=("T1",))), True),
         ((task("T1", needs=("T9",)),), False),
         ((task("T1", needs=("T2",)), task("T2", needs=("T1",))), False),
     ],

@@ -25,6 +25,8 @@ NAMED: Final = 5
 """Tasks that a sentence names."""
 MAX_ATTEMPTS: Final = 3
 """Attempts after which a task that still fails waits for a person."""
+DONE: Final = (TeamTaskState.MERGED, TeamTaskState.DROPPED)
+"""States in which a task holds up no other one."""
 OF_THE_MACHINE: Final = ("agent-failed", "broken", "interrupted")
 """Outcomes of a run for which its task is not to blame."""
 
@@ -79,10 +81,10 @@ def end_to_try_again(task: TeamTask, note: str) -> TaskEnd:
 
 def tasks_left(tasks: Sequence[TeamTask]) -> bool:
     """Return whether any task is at work, or can be claimed."""
-    merged = {task.id for task in tasks if task.state is TeamTaskState.MERGED}
+    done = {task.id for task in tasks if task.state in DONE}
     return any(
         task.state is TeamTaskState.CLAIMED
-        or (task.state is TeamTaskState.OPEN and merged.issuperset(task.needs))
+        or (task.state is TeamTaskState.OPEN and done.issuperset(task.needs))
         for task in tasks
     )
 
@@ -118,7 +120,7 @@ def give_back(task: TeamTask) -> str:
 def describe_open_tasks(tasks: Sequence[TeamTask]) -> str:
     """Say which tasks are not merged, and what a person types; "" where all are."""
     held = [task for task in tasks if task.state is TeamTaskState.HELD]
-    left = [task.id for task in tasks if task.state not in (TeamTaskState.MERGED, TeamTaskState.HELD)]
+    left = [task.id for task in tasks if task.state not in (*DONE, TeamTaskState.HELD)]
     waits = (
         [f"{', '.join(left)} {'wait' if len(left) > 1 else 'waits'} for tasks that are not merged"]
         if left
