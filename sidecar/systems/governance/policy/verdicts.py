@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import Final
 
 from msgspec import Struct
@@ -24,7 +25,6 @@ from sidecar.kernel import governance as forms
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateRun, Kind, Outcome
 from sidecar.kernel.governance import ErrorType, Plan
 from sidecar.kernel.settings import ModeRules
-from sidecar.rubric.conventions import glob_matches_path
 from sidecar.systems.governance.policy.table import Rule
 from sidecar.systems.governance.policy.work import TroubleError, Work
 
@@ -135,7 +135,7 @@ def check_bounds(
     for rule in rules:
         word, *globs = rule.split() or [""]
         for path in paths:
-            named = any(glob_matches_path(glob, path) for glob in globs)
+            named = any(fnmatchcase(path, glob) or path.startswith(f"{glob.rstrip('/')}/") for glob in globs)
             if (word.lower() == ONLY and not named) or (word.lower() == NEVER and named):
                 raise TroubleError(ErrorType.RULE_VIOLATION, "against-rule", file=path, rule=rule)
 
