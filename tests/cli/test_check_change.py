@@ -398,7 +398,12 @@ SCENES: Final = {
     "nothing changed": Scene(
         writes={}, inputs={"base": "HEAD"}, ended=(0, 0), summary="there is nothing to judge"
     ),
-    "honest": Scene(writes={"shop.py": REFACTORED}, ended=(0, 0), summary="nothing speaks against it"),
+    "honest": Scene(
+        writes={"shop.py": REFACTORED},
+        ended=(0, 0),
+        summary="nothing speaks against it",
+        shown="`python -m pytest -q` ran 2 of 2 changed lines",
+    ),
     "cheat": Scene(
         writes={"shop.py": BROKEN, "tests/test_shop.py": ONLY_PLAIN},
         ended=(1, 1),

@@ -30,14 +30,7 @@ from sidecar.platform.environments import (
     named_environments,
     written_patterns,
 )
-from sidecar.platform.git import (
-    Git,
-    UnseenError,
-    clean_git_environment,
-    encode_path,
-    join_with_nul,
-    split_at_nul,
-)
+from sidecar.platform.git import Git, UnseenError, clean_git_environment, join_with_nul, split_at_nul
 
 COPIED_FILES: Final = 2_000
 COPIED_BYTES: Final = 64 << 20
@@ -80,7 +73,7 @@ async def show_history(project: str, environment: Mapping[str, str], into: Path,
         (folder / "objects" / "info").mkdir(parents=True)
         (folder / "refs").mkdir()
         (folder / "info").mkdir()
-        (folder / "info" / "exclude").write_bytes(encode_path("\n".join(found.rules.values())))
+        (folder / "info" / "exclude").write_bytes(os.fsencode("\n".join(found.rules.values())))
         (folder / SHOWN_HISTORY).touch()
         (folder / "objects" / "info" / "alternates").write_bytes(os.fsencode(found.objects.resolve()) + b"\n")
         with suppress(FileNotFoundError):

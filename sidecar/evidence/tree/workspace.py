@@ -46,13 +46,7 @@ from sidecar.evidence.tree.shadow_repository import (
     ShadowRepository,
     with_user_objects,
 )
-from sidecar.evidence.tree.snapshot import (
-    SUBMODULE_MODE,
-    TooMuchError,
-    TreeState,
-    read_tree_state,
-    without_unshared,
-)
+from sidecar.evidence.tree.snapshot import TooMuchError, TreeState, read_tree_state, without_unshared
 from sidecar.evidence.tree.work_tree import (
     GitAnswers,
     WorkTree,
@@ -200,7 +194,8 @@ class GitWorkspace:
             own = with_user_objects(git, found)
             await write_files(own, tree, into)
             dropped = await own.names("diff-tree", *NAMES_LEFT, f"{began}^{{tree}}", tree)
-        moved = await found.git.names("diff-tree", "-r", "-z", "--no-renames", began, commit)
+        raw = await found.git.names("diff-tree", "-r", "-z", "--no-renames", began, commit)
+        pairs = zip(raw[::2], raw[1::2], strict=True)
         await link_surroundings(room, found, into, math.inf)
         await asyncio.to_thread(_remove_files, into, dropped)  # what was followed and is ignored now
         return ChangeCopy(
@@ -210,9 +205,7 @@ class GitWorkspace:
             began=began,
             commit=commit,
             tree=tree,
-            submodules=tuple(
-                path for modes, path in zip(moved[::2], moved[1::2], strict=True) if SUBMODULE_MODE in modes
-            ),
+            submodules=tuple(path for how, path in pairs if snapshot.SUBMODULE_MODE in how),
         )
 
     @_bounded(lambda why: ProjectChanges(unseen=why))

@@ -29,6 +29,7 @@ from sidecar.evidence.gates.policy import (
 )
 from sidecar.evidence.ports import CopyVersion, GateCatalog, GateContext
 from sidecar.evidence.proof.check_files import bears_on_checks, files_in, is_document, text_of
+from sidecar.evidence.proof.covered import MODULE, count_run_lines
 from sidecar.evidence.proof.expectations import find_places
 from sidecar.evidence.proof.policy import (
     CHANGED_CHECKS,
@@ -77,6 +78,8 @@ IN_COPIES: Final = {
 }
 """What ran where, by the fields of `CheckComparison` and `CheckTrial`."""
 ON_CHANGE: Final = "the change as it is"
+TRACED_S: Final = 60.0
+"""Seconds of a check that is run once more to count the lines that it runs."""
 LINE: Final = 500
 """Characters of a message."""
 
@@ -184,7 +187,14 @@ async def check_change(
     gates = ChangeCatalog(services.catalog, offered, before)
     loop = build_lone_loop(dataclasses.replace(services, catalog=gates))
     inquiry, _ = await loop.decide(stop, Session(key=KEY, project=change.project, goal=goal))
-    found = (*_findings(inquiry, goal, wish, gates), *_claimed_findings(inquiry, wish, since), *unseen)
+    found = [*_findings(inquiry, goal, wish, gates), *_claimed_findings(inquiry, wish, since), *unseen]
+    for run in inquiry.runs:
+        if run.outcome is Outcome.PASSED and run.gate.command.startswith(MODULE) and run.seconds < TRACED_S:
+            at = GateContext(project=stop.project, tree="", environment=stop.environment)
+            product = [file for file in since.files if file.path in inquiry.project_state.code]
+            ran, lines = await count_run_lines(run.gate, at, product, offered.settings.seconds)
+            told = _finding("lines-run", f"{run.gate.named} ran {ran} of {lines} changed lines")
+            found += [told] if ran else []
     worth = weigh_passes(goal, inquiry.runs, inquiry.comparisons, inquiry.project_state, alone=False)
     return _with_result(
         replace(
