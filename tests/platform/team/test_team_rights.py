@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from sidecar.kernel.limits import ServiceLimit
-from sidecar.kernel.log import EventFilter, LoggedEvent, SessionNoted
+from sidecar.kernel.log import EventFilter, LoggedEvent, StopJudged
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.team.ports import (
     Account,
@@ -23,21 +23,13 @@ from sidecar.platform.team.postgres import AGENT_ROLE, PostgresDatabase
 from sidecar.platform.team.store import TeamStore
 from support.postgres import PostgresServer, as_login, run_sql
 
-TABLES = (
-    *(
-        "machines",
-        "events",
-        "sessions",
-        "records",
-        "tasks",
-        "needs",
-        "paused",
-        "accounts",
-        "charges",
-        "slots",
-    ),
-    *("limits", "orders", "version"),
-)
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'supervisor' ORDER BY tablename"
+UNGUARDED = """
+SELECT relname FROM pg_class WHERE relnamespace = 'supervisor'::regnamespace AND relkind = 'r'
+    AND (has_any_column_privilege('supervisor_agent', oid, 'INSERT, UPDATE')
+        OR has_table_privilege('supervisor_agent', oid, 'DELETE, TRUNCATE'))
+    AND NOT relrowsecurity AND NOT relhastriggers
+"""
 COLUMNS = "machine, sequence, person, at, host, session, project, system, kind, origin, data"
 
 REFUSED = """
@@ -74,6 +66,10 @@ UPDATE events SET machine = 'm2'
 UPDATE events SET data = 'x' WHERE machine = 'm2'
 DELETE FROM events WHERE machine = 'm1'
 INSERT INTO sessions VALUES ('m1', 'h', 's', 'ann', '/p', 0, 0, '', '', 0, 0, 0)
+INSERT INTO figures VALUES ('2026-01-01', 'm1', 'ann', '/q', 'h', 0, 0, 0, 0, 0, 0, 0, 0)
+UPDATE figures SET cents = 0 WHERE machine = 'm1'
+UPDATE figures SET machine = 'm1', project = '/q' WHERE machine = 'm2'
+DELETE FROM figures
 UPDATE sessions SET cents = 0 WHERE machine = 'm1'
 UPDATE sessions SET machine = 'm1' WHERE machine = 'm2'
 DELETE FROM sessions WHERE machine = 'm1'
@@ -125,7 +121,7 @@ REST = "99, 'ann', 0, 'h', 's', '/p', 's', 'k', '', 'x'"
 AS_M1 = f"({COLUMNS}) VALUES ('m1', {REST})"
 AS_AGENT1 = f"({COLUMNS}, member) VALUES ('m2', {REST}, 'agent1')"
 
-OPEN, _, MERGED, HELD = TeamTaskState
+OPEN, MERGED, HELD = TeamTaskState.OPEN, TeamTaskState.MERGED, TeamTaskState.HELD
 KEY = SessionKey("claude-code", "s1")
 LOST = -1.0
 """A lease that has run out."""
@@ -149,13 +145,14 @@ class Members:
         for store in self._stores:
             store.close()
 
-    def all_rows(self) -> list[object]:
+    def all_rows(self) -> list[list[tuple[object, ...]]]:
         """Everything that is stored, as the owner sees it."""
-        return [run_sql(self.url, f"TABLE supervisor.{table}") for table in TABLES]
+        return [run_sql(self.url, f"TABLE supervisor.{table}") for (table,) in run_sql(self.url, TABLES)]
 
 
 def event(position: int) -> LoggedEvent:
-    return LoggedEvent(at=1.0, system="s", position=position, session=KEY, data=SessionNoted(what="x"))
+    stop = StopJudged(decided="continue")
+    return LoggedEvent(at=1.0, system="s", position=position, session=KEY, project="/p", data=stop)
 
 
 @pytest.fixture
@@ -195,6 +192,7 @@ def test_what_only_people_or_another_machine_may_do_is_refused(members: Members)
     import psycopg  # noqa: PLC0415 - the tests without a team do without
 
     refused, before, wrong = REFUSED.format(as_m1=AS_M1, as_agent1=AS_AGENT1), members.all_rows(), []
+    assert all(before), "each table has a row that a statement could change"
     url, schema = as_login(members.url, "agent2"), "-c search_path=supervisor"
     with psycopg.connect(url, autocommit=True, options=schema) as connection:
         for statement in refused.strip().splitlines():
@@ -209,6 +207,10 @@ def test_what_only_people_or_another_machine_may_do_is_refused(members: Members)
                 wrong.append(f"something changed: {statement}")
                 before = after
     assert wrong == []
+
+
+def test_every_table_that_an_agent_may_write_says_which_rows(team_url: str) -> None:
+    assert run_sql(team_url, UNGUARDED) == []
 
 
 def test_what_an_agent_is_there_for_works_with_its_rights(members: Members) -> None:
