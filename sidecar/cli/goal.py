@@ -18,7 +18,7 @@ from sidecar.hosts.shared import AGENT_VARIABLES, PROXIED_MARKER, WORKER_MARKER
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.errors import CommandRefusal
 from sidecar.kernel.goal import GoalTerms
-from sidecar.kernel.orders import CLEAR_WORDS, GOAL_WORDS, Order, goal_order, parse_order
+from sidecar.kernel.orders import CLEAR_WORDS, GOAL_WORDS, Order, goal_order, hold_order, parse_order
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.paths import user_paths
 from sidecar.systems.supervision.forgetting import ForgetRequest
@@ -92,6 +92,15 @@ def _make_goal_command(name: str, about: str) -> Callable[..., Any]:
 clear = _make_goal_command("clear", "Clear the goal.")
 pause = _make_goal_command("pause", "Pause the goal: stops are left alone.")
 resume = _make_goal_command("resume", "Go on with a paused, stalled or unverified goal.")
+unhold = _make_goal_command("unhold", "Let what you took back by hold be asked for again.")
+
+
+@goal.command()
+@SESSION_OPTION
+@click.argument("reason", nargs=-1, required=True)
+def hold(session: str, reason: tuple[str, ...]) -> None:
+    """Take back what the last stop was sent back for: it is not asked again while the files stay so."""
+    _send_order(session, hold_order(" ".join(reason)))
 
 
 @click.command()

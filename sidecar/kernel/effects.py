@@ -124,6 +124,7 @@ class RestReason(StrEnum):
     CLEAN = "nothing-suspicious"
     UNASKED_SPENT = "unasked-budget-spent"
     SHADOW = "shadow"
+    HELD = "held"
     ACHIEVED = "achieved"
     JUDGED = "judged"
     COMPLETED = "completed"

@@ -26,8 +26,7 @@ GOAL_WORDS: Final = {
     **dict.fromkeys(("", "status"), "status"),
     **dict.fromkeys(("help", "--help", "-h"), "help"),
     **dict.fromkeys(CLEAR_WORDS, "clear"),
-    "pause": "pause",
-    "resume": "resume",
+    **{word: word for word in ("pause", "resume", "unhold")},
 }
 """What typed after /supervisor:goal is no condition, and which word it stands for."""
 RUBRIC_WORDS: Final = {
@@ -35,6 +34,8 @@ RUBRIC_WORDS: Final = {
     **dict.fromkeys(("init", "edit"), "edit"),
     "accept": "accept",
 }
+HOLD: Final = "hold"
+"""The word of /supervisor:goal that a reason follows."""
 READING_WORDS: Final = frozenset({"", "status", "show", "help"})
 """Words by which nothing changes."""
 
@@ -43,7 +44,8 @@ class Order(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A command that a person typed, parsed.
 
     `goal` are the terms of a new goal; `word` is what else to do ("pause", "show"), `number` a new budget,
-    `gates` are the ids to approve. `fault` says why the text is no order and what to type instead.
+    `gates` are the ids to approve, `reason` is why a finding is taken back. `fault` says why the text is no
+    order and what to type instead.
     """
 
     name: CommandName
@@ -51,6 +53,7 @@ class Order(Struct, frozen=True, kw_only=True, omit_defaults=True):
     goal: GoalTerms | None = None
     number: int | None = None
     gates: tuple[str, ...] = ()
+    reason: str = ""
     fault: str = ""
 
     @property
@@ -63,7 +66,7 @@ class Order(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """What may be typed after the command's name to give this order, for the log and for people."""
         if self.goal is None:
             word = self.word if self.changes else ""
-            return " ".join(filter(None, (word, str(self.number or ""), *self.gates)))
+            return " ".join(filter(None, (word, self.reason, str(self.number or ""), *self.gates)))
         goal = self.goal
         options = [f'--check "{check}"' for check in goal.checks]
         options += [f"--max-minutes {goal.max_seconds / 60:g}"] if goal.max_seconds else []
@@ -92,8 +95,19 @@ def goal_order(terms: GoalTerms) -> Order:
 
 
 def _goal_order(text: str) -> Order:
-    word = GOAL_WORDS.get(text.lower())
+    word, (first, *rest) = GOAL_WORDS.get(text.lower()), text.split(maxsplit=1) or [""]
+    if first.lower() == HOLD:
+        return hold_order("".join(rest))
     return Order(name="goal", word=word) if word else goal_order(parse_goal(text))
+
+
+def hold_order(reason: str) -> Order:
+    """Return the order to take the last findings back. Raises CommandRefusal without a reason."""
+    if not reason.strip():
+        raise CommandRefusal(
+            "it needs a reason: /supervisor:goal hold REASON. For a goal, begin it otherwise"
+        )
+    return Order(name="goal", word=HOLD, reason=reason.strip())
 
 
 def _retry_order(text: str) -> Order:

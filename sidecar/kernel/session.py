@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from math import inf
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
@@ -34,6 +34,12 @@ class SessionKey(Struct, frozen=True):
     id: str
 
 
+JUDGED_KIND: Final = "incomplete"
+"""The kind of what a judge finds missing of a goal."""
+HELD_LIMIT: Final = 20
+"""Objections of a session that stay taken back."""
+
+
 class ProgressSnapshot(Struct, frozen=True, kw_only=True):
     """What must differ between two continuations; otherwise nothing moved (law 7)."""
 
@@ -41,6 +47,20 @@ class ProgressSnapshot(Struct, frozen=True, kw_only=True):
     failing: tuple[str, ...] = ()
     todos: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+
+
+class Objection(Struct, frozen=True, kw_only=True):
+    """What a stop was, or would have been, sent back for on a tree. `held`: who took it back, and why."""
+
+    kind: str
+    tree: str
+    missing: tuple[str, ...]
+    held: str = ""
+
+    def covers(self, other: Objection, point: str) -> bool:
+        """Whether this has a point of another one; a judge words points anew: of its own, the kind tells."""
+        same = self.tree == other.tree and self.kind == other.kind
+        return same and (point in self.missing or self.kind == JUDGED_KIND)
 
 
 class Continuation(Struct, frozen=True, kw_only=True):
@@ -57,13 +77,14 @@ class Session(Struct, frozen=True, kw_only=True):
     `retry` is the user's own budget of continuations, None for the one in the settings. `unasked` counts
     continuations without a goal since the last human prompt. `stalls` counts continuations in a row after
     which nothing had moved, `streak` those in a row without a tool call between them (which the host's cap
-    counts). `counted_to` is the byte of the transcript up to which tokens are counted. `active_since` is when
-    the agent was last set to work, None while it rests; `active_from` is the same as Clock.awake tells it.
-    `host_process` is the host's process id, 0 for unknown; `environment` is the digest of the environment
-    that counts for its checks. `transcript` is the host's record of the session, "" for none. `waited_for`
-    are the ids of background tasks for which a stop was already deferred. `judged` is the host's id of the
-    message judged last. `notified_limit` is the day on which the user was notified that judging reached its
-    limit. `notified_plan`: the user was told, since the goal was set, that nothing is judged in plan mode;
+    counts). `objection` is the last one, `held` are those that a person took back. `counted_to` is the byte
+    of the transcript up to which tokens are counted. `active_since` is when the agent was last set to work,
+    None while it rests; `active_from` is the same as Clock.awake tells it. `host_process` is the host's
+    process id, 0 for unknown; `environment` is the digest of the environment that counts for its checks.
+    `transcript` is the host's record of the session, "" for none. `waited_for` are the ids of background
+    tasks for which a stop was already deferred. `judged` is the host's id of the message judged last.
+    `notified_limit` is the day on which the user was notified that judging reached its limit.
+    `notified_plan`: the user was told, since the goal was set, that nothing is judged in plan mode;
     `notified_idle`: since the last prompt, that the goal is not enforced. `revision` counts the saves; a
     state is saved only over the revision that it was loaded with. `ended` is the host's word for why it
     closed the session, "" while it is open.
@@ -79,6 +100,8 @@ class Session(Struct, frozen=True, kw_only=True):
     stalls: int = 0
     streak: int = 0
     movement: ProgressSnapshot | None = None
+    objection: Objection | None = None
+    held: tuple[Objection, ...] = ()
     judged: str = ""
     waited_for: tuple[str, ...] = ()
     notified_native: bool = field(default=False, name="told_native")

@@ -87,7 +87,14 @@ async def test_the_log_is_shown_and_a_forgotten_session_leaves_nothing(stage: St
 
 async def test_an_agents_shell_may_look_but_not_change(stage: Stage) -> None:
     await stage.agent_with_goal()
-    for arguments in (("goal", "clear"), ("retry", "100"), ("off",), ("goal", "set", "nothing")):
+    orders = (
+        ("goal", "clear"),
+        ("goal", "hold", "it is right"),
+        ("retry", "100"),
+        ("off",),
+        ("goal", "set", "nothing"),
+    )
+    for arguments in orders:
         done = stage.supervisor(*arguments, CLAUDECODE="1")
         assert done.returncode == 1
         assert "only the user may do this" in done.stderr
@@ -149,6 +156,20 @@ async def test_shadow_mode_shows_what_it_would_send_back_until_it_is_switched_on
     assert "Shadow mode" not in stage.supervisor("on").stdout
     agent.say("All tests pass.")
     assert (await agent.stop()).system_message.startswith("Supervisor: sent back 1/16: ")
+
+
+@pytest.mark.proves("seeing and asking back")
+async def test_what_a_person_holds_is_not_sent_back_and_explain_says_who_and_why(stage: Stage) -> None:
+    agent = await stage.agent_with_goal()
+    agent.say("All tests pass.")
+    await agent.stop()
+    held = await agent.prompt("/supervisor:goal hold the price list is wrong")
+    assert "not asked again while the files are as they were: " in f"{held.reason}{held.system_message}"
+    agent.say("All tests pass, as before.")
+    assert "not sent back, as you took it back" in (await agent.stop()).system_message
+    told = stage.supervisor("explain").stdout
+    assert "as a person took it back: the price list is wrong (typed in the host): " in told, told
+    assert stage.report().status == "active"
 
 
 def _socket_is_a_folder(stage: Stage) -> None:

@@ -393,7 +393,7 @@ class Supervisor:
         if event.order.name in ("rubric", ACCEPT_NAME):
             session, reply = before, self.steering.obey(event)
         else:
-            typed = orders.Typed(at, position, event.prompt_id)
+            typed = orders.Typed(at, position, event.prompt_id, event.origin)
             session, reply = orders.carry_out_order(before, settings, event.order, typed)
         if (off := services.switches.off(event.project)) and _enforces_new_goal(session, before):
             return orders.refusal(f"switched {off}. Type in a shell: {switch_on_command(off)}")

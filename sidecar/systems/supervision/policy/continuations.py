@@ -24,6 +24,7 @@ from sidecar.kernel.session import (
     IDLE_STREAK_LIMIT,
     STALL_LIMIT,
     Continuation,
+    Objection,
     ProgressSnapshot,
     Session,
     active_goal,
@@ -70,8 +71,18 @@ def new_continuation_id(session: Session) -> str:
 
 
 def send_agent_back(inquiry: Inquiry, missing_work: MissingWork, at: float) -> tuple[Inquiry, Ruling]:
-    """Issue another continuation, or rest because the budget is spent or nothing moves."""
-    goal = active_goal(inquiry.session)
+    """Issue another continuation, or rest because a person holds it, the budget is spent or nothing moves."""
+    goal, session, tree = active_goal(inquiry.session), inquiry.session, inquiry.project_state.tree
+    found = Objection(kind=missing_work.kind, tree=tree, missing=missing_work.missing)
+    held = {point: one.held for one in session.held for point in found.missing if one.covers(found, point)}
+    if held and held.keys() >= set(found.missing):
+        detail = f"{'; '.join(dict.fromkeys(held.values()))}: {missing_work.reason}"
+        note = screen_lines((f"Supervisor: not sent back, as you took it back: {found.missing[0]}",))
+        return inquiry, Rest(reason=RestReason.HELD, detail=detail, note=note)
+    missing_work = replace(missing_work, missing=tuple(one for one in found.missing if one not in held))
+    inquiry = replace(
+        inquiry, session=replace(session, objection=replace(found, missing=missing_work.missing))
+    )
     now = _progress_snapshot(inquiry, missing_work.missing)
     stalls = inquiry.session.stalls + 1 if inquiry.arrived and now == inquiry.session.movement else 0
     inquiry = replace(inquiry, session=replace(inquiry.session, movement=now, stalls=stalls))

@@ -52,6 +52,7 @@ FOLLOW_UPS: Final = {
 RULING_WORDING: Final = {
     CONTINUE_DECISION: "sent back",
     RestReason.SHADOW: "would have been sent back",
+    RestReason.HELD: "not sent back, as a person took it back",
     RestReason.UNJUDGED: "not judged",
 }
 """Rulings whose own word does not say it."""

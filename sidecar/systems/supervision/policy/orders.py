@@ -17,8 +17,8 @@ from msgspec.structs import asdict, replace
 
 from sidecar.kernel.effects import CommandReply
 from sidecar.kernel.goal import ExitCode, Goal, GoalStatus, GoalTerms
-from sidecar.kernel.orders import Ancestry, Giver, Order, Origin
-from sidecar.kernel.session import Session, active_goal, continuation_budget, reached_goal_limit
+from sidecar.kernel.orders import HOLD, Ancestry, Giver, Order, Origin
+from sidecar.kernel.session import HELD_LIMIT, Session, active_goal, continuation_budget, reached_goal_limit
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import clean_line, counted
 from sidecar.platform.data import load_data
@@ -97,11 +97,15 @@ CommandOutcome = tuple[Session, CommandReply]
 
 
 class Typed(NamedTuple):
-    """When and where an order was typed: in seconds since the epoch, and the byte of the transcript."""
+    """When and where an order was typed: in seconds since the epoch, and the byte of the transcript.
+
+    `origin`: by which processes, "" in the host.
+    """
 
     at: float
     position: int
     prompt_id: str = ""
+    origin: str = ""
 
 
 def carry_out_order(session: Session, settings: Settings, order: Order, typed: Typed) -> CommandOutcome:
@@ -112,6 +116,8 @@ def carry_out_order(session: Session, settings: Settings, order: Order, typed: T
         return _set_goal(session, settings, order.goal, typed)
     if order.name == "retry":
         return _set_budget(session, settings, order.number)
+    if order.word == HOLD:
+        return _hold(session, f"{order.reason} ({typed.origin or 'typed in the host'})")
     after, reply = GOAL_COMMANDS[order.word](session, settings)
     return _skip_paused_work(session, after, typed.position), reply
 
@@ -231,10 +237,30 @@ def _change_goal_status(
     return replace(session, goal=moved, pending=pending), CommandReply(headline=f"{words}: {goal.condition}")
 
 
+def _hold(session: Session, why: str) -> CommandOutcome:
+    """Take the last objection back for the files as they were. That reaches no goal (law 5)."""
+    last = session.objection
+    if last is None or not last.tree:
+        return session, refusal(
+            "there is nothing to hold: no stop of this session was sent back on known files"
+        )
+    held = (*(one for one in session.held if one != last), replace(last, held=why))[-HELD_LIMIT:]
+    points = clean_line("; ".join(last.missing), CONDITION_SHOWN)
+    return replace(session, objection=None, held=held), CommandReply(
+        headline=f"not asked again while the files are as they were: {points}",
+        details=("A goal stays as it is. To take this back, type: /supervisor:goal unhold",),
+    )
+
+
+def _unhold(session: Session, _: Settings) -> CommandOutcome:
+    said = f"{counted(len(session.held), 'finding')} may be asked for again"
+    return replace(session, held=()), CommandReply(headline=said)
+
+
 GOAL_USAGE = CommandReply(
     headline='/supervisor:goal <condition> [--check "command"]... [--max-minutes N] [--max-tokens N]',
     details=(
-        "/supervisor:goal shows it; clear, pause and resume do what they say",
+        "/supervisor:goal shows it; clear, pause and resume do so; hold REASON takes a finding back",
         "/supervisor:retry [1-100] is the budget",
     ),
 )
@@ -249,6 +275,7 @@ GOAL_COMMANDS: dict[str, Callable[[Session, Settings], CommandOutcome]] = {
         session, settings, PAUSABLE_STATUSES, GoalStatus.PAUSED, PAUSED_WORDS
     ),
     "resume": _resume_goal,
+    "unhold": _unhold,
 }
 """What each word of an order does; see kernel.orders.GOAL_WORDS."""
 
@@ -331,10 +358,11 @@ def is_stray(chain: Ancestry, turns: Turns) -> bool:
 
 
 def frees_agent(before: Session, after: Session, settings: Settings) -> bool:
-    """Whether an order ended the goal that was held, or gave the agent more continuations."""
+    """Whether an order ended the goal that was held, took a finding back, or gave more continuations."""
     held, now = active_goal(before), active_goal(after)
     ended = held is not None and (now is None or now.id != held.id)
-    return ended or continuation_budget(after, settings) > continuation_budget(before, settings)
+    freed = ended or not set(after.held) <= set(before.held)
+    return freed or continuation_budget(after, settings) > continuation_budget(before, settings)
 
 
 def is_below(chain: Ancestry, hosts: Collection[int]) -> bool:
@@ -388,7 +416,7 @@ def _undo_order(order: Order, before: Session | None) -> str:
     return f"Type /supervisor:goal {' '.join(goal.condition.split()) if goal else 'clear'}"
 
 
-TURN_BACK: Final = {"pause": "resume", "resume": "pause"}
+TURN_BACK: Final = {"pause": "resume", "resume": "pause", HOLD: "unhold"}
 """What undoes a word of /supervisor:goal."""
 
 

@@ -67,7 +67,7 @@ FALSE_COMPLETE = "false-complete"
 """The switch, and the name, of claims that facts contradict."""
 OUTWEIGHED_RULES = frozenset(("error-walked-away",))
 """Rules about the agent's own runs; a test gate that passed outweighs them."""
-SILENT_REASONS = frozenset((RestReason.EXHAUSTED, RestReason.STALLED, RestReason.SHADOW))
+SILENT_REASONS = frozenset((RestReason.EXHAUSTED, RestReason.STALLED, RestReason.SHADOW, RestReason.HELD))
 """Reasons to rest although something is missing."""
 CHECKS_CONFIDENCE = 0.99
 """Confidence of what the project's own checks decide."""
