@@ -29,6 +29,7 @@ import own_files
 import proof
 import relay
 import see
+import teamed
 import transcript
 import tree
 from measure import Report
@@ -52,6 +53,7 @@ BENCHMARKS: Final = {
     "lsp": lsp.measured,
     "mcp": mcp_tools.measured,
     "see": see.measured,
+    "team": teamed.measured,
 }
 
 

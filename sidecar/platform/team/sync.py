@@ -56,7 +56,12 @@ class TeamSync:
     async def run(self) -> None:
         """Exchange after events, and every POLL_S; seldom while the database is away. Until cancelled."""
         loop, appended, pause = asyncio.get_running_loop(), asyncio.Event(), COLLECT_S
-        stop_listening = self._services.log.listen(lambda: loop.call_soon_threadsafe(appended.set))
+
+        def wake() -> None:
+            if not appended.is_set():  # else an append costs a stop nothing
+                loop.call_soon_threadsafe(appended.set)
+
+        stop_listening = self._services.log.listen(wake)
         try:
             while True:
                 appended.clear()
