@@ -157,7 +157,8 @@ def join(url: str, name: str, **place: str) -> None:
     if membership.load_membership(state) is not None:
         raise click.ClickException("this machine is in a team already\n  - first: supervisor team leave")
     person = membership.login_person(parsed.login)
-    new = membership.Membership(url=parsed.url, name=name, person=person, key=key)
+    before = EventLogFile(state, SystemClock()).last()  # what happened so far is not the team's
+    new = membership.Membership(url=parsed.url, name=name, person=person, key=key, ahead=-before)
     joined = membership.new_machine(state, new)
     with closing(PostgresDatabase(parsed.url, parsed.password or membership.find_password(key))) as database:
         found = database.check()

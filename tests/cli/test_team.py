@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from sidecar.cli.team import team
 from sidecar.evidence.gates.approvals import TrustFile, gate_digest
 from sidecar.kernel.gate import Gate, GateOrigin
-from sidecar.kernel.log import LoggedEvent, StopJudged
+from sidecar.kernel.log import LoggedEvent, StopJudged, WorkEnded
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.paths import user_paths
@@ -80,6 +80,8 @@ def test_a_machine_joins_a_database_works_in_it_and_leaves(
     assert "supervisor team invite NAME URL" in says("init", empty_url)
     assert "schema" in says("init", empty_url)
     agents, person = invited(says, empty_url), invited(says, empty_url, "--person")
+    log = EventLogFile(user_paths().state, SystemClock())
+    log.append(LoggedEvent(at=0.5, system="x", data=WorkEnded(since=0.0)))  # before, so not the team's
     assert "Next: supervisor team status" in says("join", agents, "--name", "box")
     assert joined().person == joined().url.partition("//")[2].partition("-agents")[0]
     assert "supervisor team leave" in says("join", agents, code=1)
@@ -101,7 +103,6 @@ def test_a_machine_joins_a_database_works_in_it_and_leaves(
     assert "box takes it" in says("order", "box", "s1", "goal", "pause")
     assert "box (" in says("order", "boks", "s1", "goal", "pause", code=1)
 
-    log = EventLogFile(user_paths().state, SystemClock())
     stop = StopJudged(decided="rest", detail="all passed")
     log.append(LoggedEvent(at=1.0, system="supervision", session=SessionKey("claude-code", "s"), data=stop))
     shown = says("status")
