@@ -17,7 +17,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sidecar.evidence.proof.check_files import file_reading_order, generated_file_reason, is_source
+from sidecar.evidence.proof.file_names import file_reading_order, generated_file_reason, is_source
 from sidecar.kernel.evidence import FileChange, FileDiff, ProjectChanges
 
 # --- Counting changed lines and building hunks --------------------------------------------------------------

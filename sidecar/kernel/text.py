@@ -172,3 +172,20 @@ def encode_json(value: object) -> bytes:
 def _replace_lone_surrogate(escape: re.Match[bytes]) -> bytes:
     found = escape.group()
     return rb"\ufffd" if LONE_SURROGATE.fullmatch(found) else found
+
+
+# --- places in a text that move with every edit -------------------------------------------------------------
+
+
+LOCATED_LENGTH: Final = 1200
+"""Characters of a text in which line numbers are looked for."""
+LINE_AND_COLUMN: Final = re.compile(
+    r"(?<=[\w)\]])(?::\[?\d{1,9}(?:[:,]\d{1,9})?\]?|\(\d{1,9}(?:,\d{1,9})?\))(?=[:\s]|$)"
+)
+"""Line and column after a file name: `a.c:3:5`, `a.ts(3,5)`, `A.java:[3,5]`."""
+LINE_WORDS: Final = re.compile(r"\b(lines?|rows?|columns?) \d{1,9}(?:-\d{1,9})?")
+
+
+def without_line_numbers(text: str) -> str:
+    """Return the text without line and column numbers."""
+    return LINE_WORDS.sub(r"\1 ...", LINE_AND_COLUMN.sub("", text[:LOCATED_LENGTH]))

@@ -18,6 +18,7 @@ from msgspec import Struct
 from sidecar.evidence.gates.origins import Surroundings
 from sidecar.evidence.ports import CopyVersion
 from sidecar.evidence.proof.expectations import expectation_at, find_places, may_hold_expectations
+from sidecar.evidence.proof.file_names import CheckFiles, generated_file_reason, has_form
 from sidecar.evidence.proof.opened import language_family
 from sidecar.kernel.evidence import CheckChange, FileChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.gate import GateRun, Kind
@@ -34,45 +35,12 @@ REPORTED_PLACES: Final = 30
 """Files and lines of one report that are looked up."""
 
 
-class CheckFiles(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of files that bear on a check: data/check_files.toml, which explains each list."""
-
-    folders: tuple[str, ...]
-    tests: tuple[str, ...]
-    settings: tuple[str, ...]
-    shadows: str
-    code: str
-    tested: str
-    inline: tuple[tuple[str, str], ...]
-    manifests: str
-    dependency: str
-    ci: str
-    hides_failure: frozenset[str]
-    test_files: str
-    other_settings: str
-    documents: str
-    locks: str
-    generated: str
-    says_generated: str
-
-
 @cache
 def _settings() -> re.Pattern[str]:
     known = load_data("check_files", CheckFiles)
     above = (f"{re.escape(name)}$" for name in load_data("surroundings", Surroundings).above)
     tools = (f"(^|/){pattern}" for pattern in (*settings_patterns(), *above))
     return re.compile("|".join((*known.settings, known.shadows, *tools)))
-
-
-@cache
-def _form(name: str) -> re.Pattern[str]:
-    form = getattr(load_data("check_files", CheckFiles), name)
-    return re.compile(form if isinstance(form, str) else "|".join(form))
-
-
-def _is(path: str, *forms: str) -> bool:
-    """Whether a path has one of these forms of the data file."""
-    return any(_form(name).search(path) for name in forms)
 
 
 @cache
@@ -83,12 +51,12 @@ def _inline_markers() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
 
 def bears_on_checks(path: str) -> bool:
     """Whether a file of this name belongs to a check."""
-    return _is(path, "folders", "tests") or _settings().search(path) is not None
+    return has_form(path, "folders", "tests") or _settings().search(path) is not None
 
 
 def is_runner_setting(path: str) -> bool:
     """Whether a file of this name sets how checks run, and is none itself."""
-    return _settings().search(path) is not None and not _is(path, "tests")
+    return _settings().search(path) is not None and not has_form(path, "tests")
 
 
 def is_installed(path: str) -> bool:
@@ -110,7 +78,7 @@ def _is_product_code(file: FileChange) -> bool:
         bears_on_checks(path)
         or is_installed(path)
         or folders & known_environments().unsearched
-        or _is(path, "test_files", "other_settings", "documents")
+        or has_form(path, "test_files", "other_settings", "documents")
         or TYPE_STUB in path.rpartition("/")[2]
         or generated_file_reason(path, text)
     )
@@ -118,7 +86,7 @@ def _is_product_code(file: FileChange) -> bool:
 
 def is_ci_setting(path: str) -> bool:
     """Whether a file tells a CI service what to run."""
-    return _is(path, "ci")
+    return has_form(path, "ci")
 
 
 def hides_failure(key: str, value: object) -> bool:
@@ -187,43 +155,7 @@ def choose_kept_files(
 
 def is_code(path: str) -> bool:
     """Whether a file's ending is one of what a check names because it tests it."""
-    return _is(path, "code", "tested")
-
-
-def is_source(path: str) -> bool:
-    """Whether a file's ending is one of source code, which people write line by line."""
-    return _is(path, "code")
-
-
-def is_document(path: str) -> bool:
-    """Whether a file is documentation."""
-    return _is(path, "documents")
-
-
-def is_known_kind(path: str) -> bool:
-    """Whether a name is that of a file of code, of settings or of documentation."""
-    return _is(path, "code", "other_settings", "documents")
-
-
-def file_reading_order(path: str) -> int:
-    """Return the sort position of a file for a reader: source, test, settings, document, other.
-
-    Source holds what the user asked for, and tests show what was expected.
-    """
-    kinds = (("test_files", 1), ("documents", 3), ("code", 0), ("other_settings", 2))
-    return next((order for form, order in kinds if _is(path, form)), 4)
-
-
-FILE_HEADER_LENGTH: Final = 1_000
-"""Characters at the start of a file in which a "generated" marker is searched for."""
-
-
-def generated_file_reason(path: str, text: str) -> str:
-    """Say why the file was not written by hand; "" where it may have been."""
-    if _is(path, "locks"):
-        return "a lock file"
-    generated = _is(path, "generated") or _is(text[:FILE_HEADER_LENGTH], "says_generated")
-    return "a generated file" if generated else ""
+    return has_form(path, "code", "tested")
 
 
 def choose_check_files(changed: Iterable[str], copy: Path) -> frozenset[str]:

@@ -21,9 +21,9 @@ from msgspec.structs import replace
 
 from sidecar.evidence.gates.goal_checks import asks_for_change_of_checks
 from sidecar.evidence.proof.opened import language_family
-from sidecar.evidence.reports.report import without_line_numbers
 from sidecar.kernel.evidence import CheckChange, FindingSeverity, IntegrityFinding
 from sidecar.kernel.gate import CheckComparison, CheckTrial, Gate, GateRun, Kind, Outcome
+from sidecar.kernel.text import without_line_numbers
 
 NAMED: Final = 10
 """Findings that the agent or the user is told of at once."""

@@ -18,7 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from sidecar.evidence.commands.kinds import kinds_of
-from sidecar.evidence.proof.check_files import bears_on_checks, is_known_kind
+from sidecar.evidence.proof.check_files import bears_on_checks
+from sidecar.evidence.proof.file_names import is_known_kind
 from sidecar.kernel.evidence import FileChange
 from sidecar.platform.shell.line import parse_simple_commands
 

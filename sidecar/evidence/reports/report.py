@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from msgspec import Struct
 
 from sidecar.kernel.decoding import read_json
+from sidecar.kernel.text import without_line_numbers
 from sidecar.platform.environments import tool_folders
 from sidecar.platform.files import UnusableFileError, read_whole
 
@@ -38,11 +39,6 @@ MEMORY_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{6,}")
 """A memory address, which differs in every run and would make the same failure look new."""
 LINE_DURATION: Final = re.compile(r" ?[(\[]\d{1,9}(?:\.\d{1,9})? ?(?:ms|s|\u03bcs|m)[)\]]$")
 """A duration at the end of a line."""
-LINE_AND_COLUMN: Final = re.compile(
-    r"(?<=[\w)\]])(?::\[?\d{1,9}(?:[:,]\d{1,9})?\]?|\(\d{1,9}(?:,\d{1,9})?\))(?=[:\s]|$)"
-)
-"""Line and column after a file name: `a.c:3:5`, `a.ts(3,5)`, `A.java:[3,5]`."""
-LINE_WORDS: Final = re.compile(r"\b(lines?|rows?|columns?) \d{1,9}(?:-\d{1,9})?")
 
 
 class ReportedFailure(Struct, frozen=True):
@@ -116,11 +112,6 @@ def stable_line(text: str, folder: Path) -> str:
     """Return one line of limited length that is the same in the next run and in another checkout."""
     line = " ".join(text[: 4 * FAILURE_LENGTH].split())
     return LINE_DURATION.sub("", MEMORY_ADDRESS.sub("0x...", line.replace(f"{folder}/", "")))[:FAILURE_LENGTH]
-
-
-def without_line_numbers(text: str) -> str:
-    """Return the text without line and column numbers."""
-    return LINE_WORDS.sub(r"\1 ...", LINE_AND_COLUMN.sub("", text[: 4 * FAILURE_LENGTH]))
 
 
 def number_equal_failures(faults: Iterable[ReportedFailure]) -> Iterator[ReportedFailure]:

@@ -16,8 +16,8 @@ from sidecar.evidence.reports.report import (
     RunReport,
     build_report,
     number_equal_failures,
-    without_line_numbers,
 )
+from sidecar.kernel.text import without_line_numbers
 from sidecar.platform.tools import known_tools
 
 OUTPUT_TAIL: Final = 4_000

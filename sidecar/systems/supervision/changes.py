@@ -28,9 +28,10 @@ from sidecar.evidence.gates.policy import (
     required_gates,
 )
 from sidecar.evidence.ports import CopyVersion, GateCatalog, GateContext
-from sidecar.evidence.proof.check_files import bears_on_checks, files_in, is_document, text_of
+from sidecar.evidence.proof.check_files import bears_on_checks, files_in, text_of
 from sidecar.evidence.proof.covered import MODULE, count_run_lines
 from sidecar.evidence.proof.expectations import find_places
+from sidecar.evidence.proof.file_names import is_document
 from sidecar.evidence.proof.policy import (
     CHANGED_CHECKS,
     EXECUTED_CHANGES,

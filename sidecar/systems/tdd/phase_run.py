@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sidecar.evidence.proof.check_files import (
-    CheckFiles,
     bears_on_checks,
     files_in,
     is_runner_setting,
@@ -23,6 +22,7 @@ from sidecar.evidence.proof.check_files import (
     text_of,
     with_old_inline_tests,
 )
+from sidecar.evidence.proof.file_names import CheckFiles
 from sidecar.evidence.proof.opened import language_family
 from sidecar.kernel.evidence import FileChange, ProjectChanges
 from sidecar.kernel.gate import NOTHING_SHOWN, Gate, GateOrigin, GateRun, Kind, Outcome
