@@ -21,7 +21,6 @@ from sidecar.hosts.shared import CLIENT
 from sidecar.platform.configuration import user_config_folder
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import built_on_use
-from sidecar.platform.team.membership import JoinedTeam
 from sidecar.platform.watching import FoldersWatch
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
@@ -123,6 +122,7 @@ def page_methods(control: SidecarControl, built: Supervision) -> Methods:
         await (await asyncio.to_thread(build_page, access)).serve(listener)
 
     def build_page(access: PageAccess) -> LocalPage:
+        from sidecar.platform.team.membership import JoinedTeam
         from sidecar.servers.page.http import LocalPage
         from sidecar.servers.page.readings import PageReadings
 

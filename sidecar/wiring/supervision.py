@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,10 +21,10 @@ from sidecar.kernel.log import EventFilter
 from sidecar.kernel.session import MemoryGap
 from sidecar.platform.installation import plugin_root
 from sidecar.platform.paths import TEAM_FILE, user_paths
+from sidecar.platform.ports import built_on_use
 from sidecar.platform.rpc import read_params
 from sidecar.platform.secrets import SecretForms
 from sidecar.platform.steering import FilesInForce
-from sidecar.platform.team.money import TeamSlots
 from sidecar.platform.watching import FoldersWatch
 from sidecar.servers.connection import struct_handler
 from sidecar.servers.control import Methods, Peer, SidecarControl
@@ -54,6 +55,7 @@ from sidecar.wiring.platform import build_evidence, build_platform, build_rubric
 
 if TYPE_CHECKING:
     from sidecar.hosts.opencode.link import Toasts
+    from sidecar.platform.limits import CallSlots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,11 +79,17 @@ def build_services(state: Path | None = None, files: FilesInForce | None = None)
     shared = build_evidence(state, build_platform(state, files), files)
     return Services(
         **vars(shared),
-        judge=build_judge(texts, os.environ, SecretForms().masker, TeamSlots(state)),
+        judge=build_judge(texts, os.environ, SecretForms().masker, built_on_use(partial(_team_slots, state))),
         messages=MessageFiles(texts),
         rubrics=build_rubrics(shared.steering),
         transcripts=build_transcripts(shared),
     )
+
+
+def _team_slots(state: Path) -> CallSlots:
+    from sidecar.platform.team.money import TeamSlots  # noqa: PLC0415 - a sidecar that waits does without
+
+    return TeamSlots(state)
 
 
 def build_supervision(
