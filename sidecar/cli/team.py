@@ -15,24 +15,28 @@ from msgspec import Struct
 
 from sidecar import __version__
 from sidecar.cli.goal import refuse_agents
+from sidecar.cli.link import session_reference
 from sidecar.cli.printing import echo, echo_json, local_time
 from sidecar.cli.team_orders import ORDERS, PERSON_VARIABLE, joined_membership
 from sidecar.kernel.limits import ServiceLimit
 from sidecar.kernel.settings import ServiceSettings
 from sidecar.kernel.text import counted
+from sidecar.platform.client import SidecarClient
 from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
 from sidecar.platform.team import membership, ports, shipper, trial_server
 from sidecar.platform.team.postgres import AGENT_ROLE, PERSON_ROLE, PostgresDatabase, TeamCheck
 from sidecar.platform.team.store import ListCount, TeamStore
+from sidecar.systems.supervision.people import SessionReport
 
 ADMIN_URL: Final = click.argument("url", envvar="SUPERVISOR_TEAM_ADMIN")
 FOLDER: Final = click.option(
-    "--folder", type=click.Path(path_type=Path), default=trial_server.default_folder, help="Of its data."
+    "--folder",
+    type=click.Path(path_type=Path, resolve_path=True),
+    default=trial_server.default_folder,
+    help="Where its data is.",
 )
-WAITING_COUNTED: Final = 10_000
-"""Events up to which those that wait are counted."""
 
 
 class TeamStatus(Struct, frozen=True, kw_only=True):
@@ -190,21 +194,28 @@ def _read_status(joined: membership.Membership) -> TeamStatus:
             return TeamStatus(
                 joined=joined,
                 found=database.check(),
-                waiting=len(log.read(shipper.SHIPPED, after=reached, limit=WAITING_COUNTED)),
+                waiting=log.count(shipper.SHIPPED, after=reached),
                 machines=store.machines(),
                 lists=store.lists(),
                 accounts=store.accounts(),
                 limits=store.limits(),
             )
     except (ports.TeamAwayError, ports.TeamRefusedError) as error:
-        return TeamStatus(joined=joined, away=str(error))
+        return TeamStatus(joined=joined, away=_away_line(error))
+
+
+def _away_line(error: OSError) -> str:
+    """Return since when the database is away and what waits, where the sidecar knows it, else why alone."""
+    client = SidecarClient(user_paths())
+    link = client.call("report", session_reference(""), SessionReport).team if client.greet() else None
+    return link.detail if link else str(error)
 
 
 def _status_lines(status: TeamStatus) -> Iterator[str]:
     joined, found = status.joined, status.found
     yield f"joined   as {joined.name} ({joined.machine}) of {joined.person}: {joined.url}"
     if found is None:
-        yield f"away     {status.away}. Agents go on; what happens is shipped when it is back"
+        yield f"away     {status.away}. What happens meanwhile is shipped later"
         return
     yield f"database PostgreSQL {found.server // 10000}, schema {found.schema}, role {found.role or 'none'}"
     yield f"log      {counted(status.waiting, 'event')} to be shipped"
@@ -232,10 +243,9 @@ def leave(*, force: bool) -> None:
             store.leave()
     except (ports.TeamAwayError, ports.TeamRefusedError) as error:
         if not force:
-            raise click.ClickException(
-                f"{error}\n  - to leave without it: supervisor team leave --force"
-            ) from error
-        echo("What was not shipped stays in this machine's log: supervisor events")
+            why = f"{_away_line(error)}\n  - to leave without it: supervisor team leave --force"
+            raise click.ClickException(why) from error
+        echo(f"{_away_line(error)}. What was not shipped stays in this machine's log: supervisor events")
     else:
         echo(f"Shipped just now: {counted(shipped, 'event')}.")
     membership.remove_membership(user_paths().state)

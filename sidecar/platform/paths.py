@@ -58,6 +58,7 @@ while no sidecar runs (`supervisor stop`); goals of open sessions are lost then.
   team.json      which team this machine joined; team-password beside it. `supervisor team leave` removes both
   team/          the organisation's rubric, settings and approvals, as the team's database has them
   team-share.json  what is reserved for this machine of its team's limits
+  team-server/   the PostgreSQL that `supervisor team up` made for trying
   runtime        the `supervisor` command that hosts start, as an install recorded it
 """
 FULL_DISK: Final = (errno.ENOSPC, errno.EDQUOT)

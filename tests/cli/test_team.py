@@ -18,12 +18,15 @@ from click.testing import CliRunner
 from sidecar.cli.team import team
 from sidecar.evidence.gates.approvals import TrustFile, gate_digest
 from sidecar.kernel.gate import Gate, GateOrigin
-from sidecar.kernel.log import LoggedEvent, StopJudged, WorkEnded
+from sidecar.kernel.log import LoggedEvent, StopJudged, TeamLink, WorkEnded
 from sidecar.kernel.session import SessionKey
+from sidecar.platform.client import SidecarClient
 from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
+from sidecar.platform.rpc import HelloAnswer
 from sidecar.platform.team.membership import Membership, load_membership, open_team, save_membership
+from sidecar.systems.supervision.people import SessionReport
 from support.postgres import PostgresServer, run_sql
 from support.typed import typed
 
@@ -222,6 +225,16 @@ def test_a_database_that_is_away_keeps_a_machine_unless_it_insists(says: Says) -
     assert joined().machine == "m1"
     assert "supervisor events" in says("leave", "--force")
     assert load_membership(user_paths().state) is None
+
+
+def test_the_sidecar_knows_since_when_it_is_away(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
+    user_paths().prepare()
+    save_membership(user_paths().state, Membership(url=NOWHERE, machine="m1", person="ann"), "secret")
+    known = SessionReport(team=TeamLink(state="away", detail="away since 14:02, 120 events to send"))
+    monkeypatch.setattr(SidecarClient, "greet", lambda _self: HelloAnswer(version="1", pid=1))
+    monkeypatch.setattr(SidecarClient, "call", lambda _self, method, *_: known if method == "report" else "")
+    for words, code in (("status",), 0), (("leave",), 1), (("leave", "--force"), 0):
+        assert "away since 14:02, 120 events to send" in says(*words, code=code)
 
 
 @pytest.mark.parametrize("words", [("status",), ("leave",), ("list",)])

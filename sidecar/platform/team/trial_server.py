@@ -24,6 +24,7 @@ ROOT_FOLDER: Final = Path("/var/lib/supervisor-team")
 """Where root's is: the state folder of root is closed to `postgres`."""
 DEBIAN_PROGRAMS: Final = Path("/usr/lib/postgresql")
 SYSTEM_USER: Final = "postgres"
+AS_SYSTEM_USER: Final = (f"--reuid={SYSTEM_USER}", f"--regid={SYSTEM_USER}", "--init-groups")
 ADMINISTRATOR: Final = "supervisor"
 START_S: Final = 60.0
 """Seconds within which a program of PostgreSQL must end, which starting and stopping the server is."""
@@ -73,20 +74,13 @@ class TrialServer:
         """Run a program of PostgreSQL on the data, as whom it may be run."""
         command = (str(_find_programs() / program), "-D", str(self._data), *arguments)
         if os.geteuid() == 0:
-            command = (
-                "setpriv",
-                f"--reuid={SYSTEM_USER}",
-                f"--regid={SYSTEM_USER}",
-                "--init-groups",
-                *command,
-            )
+            command = ("setpriv", *AS_SYSTEM_USER, *command)
         path = {"PATH": os.environ.get("PATH", os.defpath)}
         ended = asyncio.run(run_process(command, cwd=str(self._folder), environment=path, seconds=START_S))
         if ended.exit_code != 0:
             said = ended.reason or ended.output.decode(errors="replace").strip()
-            raise BadInputError(
-                f"{program} failed: {said}\n  - look into {self._folder} (its file log), or --folder DIR"
-            )
+            log = self._folder / "log"
+            raise BadInputError(f"{program} failed: {said}\n  - look into {log}, or try --folder DIR")
 
 
 def default_folder() -> Path:
