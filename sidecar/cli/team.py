@@ -170,7 +170,7 @@ def join(url: str, name: str, **place: str) -> None:
             raise click.ClickException(f"this machine did not join: {objection}")
         membership.save_membership(state, joined, parsed.password)
         TeamStore(database, joined.member).join(joined.sign_of_life(__version__))
-    echo(found.clock_note)
+    echo(f"This machine's clock is {found.clock_note}.")
     echo(f"This machine is in the team as {name}, of {person}. Next: supervisor team status")
 
 

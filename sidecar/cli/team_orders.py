@@ -184,8 +184,10 @@ def list_tasks(list_name: str) -> None:
             return
         if team.is_paused(list_name):
             echo(f"{list_name} is paused. To go on: supervisor team resume {list_name}")
+        names = {machine.id: machine.name for machine in team.machines()}
         for task in team.tasks(list_name):
-            who = f" by {task.person} on {task.machine}" if task.machine else ""
+            where = names.get(task.machine, task.machine)
+            who = f" by {task.person} on {where}" if where else ""
             echo(f"{task.id:<4} {task.state:<8} {clean_line(task.content, CONTENT_SHOWN)}{who}")
             if task.note:
                 echo(f"     {clean_line(task.note, NOTE_SHOWN)}")

@@ -96,6 +96,10 @@ def test_a_machine_joins_a_database_works_in_it_and_leaves(
     assert "supervisor team resume L" in says("pause", "L")
     assert says("list", "L").splitlines()[1:] == ["T1   open     make it", "T2   open     then that"]
     says("resume", "L")
+    with closing(open_team(joined())) as store:
+        store.claim("L")
+    assert "by ann" in says("list", "L")
+    assert " on box\n" in says("list", "L")
     assert says("accept", "L", "T1") == "L/T1 is merged.\n"
     assert says("drop", "L", "T2") == "L/T2 is dropped.\n"
     assert says("give-back", "L", "T1") == "L/T1 is open.\n"

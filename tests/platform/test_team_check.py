@@ -40,6 +40,19 @@ def test_a_database_that_agents_may_not_join_says_what_to_type(found: TeamCheck,
     assert bool(found.objection()) == bool(why)
 
 
+@pytest.mark.parametrize(
+    ("offset", "note"),
+    [
+        (59.0, "as the database's"),
+        (3600.0, "3600 s behind the database's, which counts"),
+        (-3600.0, "3600 s ahead of the database's, which counts"),
+    ],
+)
+def test_a_clock_that_is_off_is_told_and_hinders_nobody(offset: float, note: str) -> None:
+    found = replace(GOOD, clock_offset=offset)
+    assert (found.clock_note, found.objection()) == (note, "")
+
+
 @pytest.mark.process
 def test_a_login_is_of_the_role_that_it_was_made_for(postgres: PostgresServer, team_url: str) -> None:
     with closing(PostgresDatabase(team_url)) as owner:
