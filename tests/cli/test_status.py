@@ -7,10 +7,11 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from sidecar.cli import run_command
+from sidecar.cli import doctor, run_command
 from sidecar.cli.status import MOST_OTHERS, _decisions_table, other_sessions
+from sidecar.hosts.installing import FindingLevel
 from sidecar.kernel.goal import ExitCode
-from sidecar.kernel.log import RecordEntry
+from sidecar.kernel.log import RecordEntry, TeamLink
 from sidecar.systems.supervision.people import SessionReport, SessionSummary
 from support.table import over_table
 
@@ -72,6 +73,30 @@ def test_what_judging_cost_today_is_shown_though_no_model_was_asked(
     with pytest.raises(SystemExit):
         run_command(["status"])
     assert "Judging today (UTC): 0 calls, 0 tokens, 0.0 cents\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("state", "level", "remedy"),
+    [
+        ("reached", FindingLevel.OK, ""),
+        ("away", FindingLevel.WARNING, "supervisor team status"),
+    ],
+)
+async def test_how_a_team_is_reached_is_shown_by_status_and_doctor(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    state: str,
+    level: FindingLevel,
+    remedy: str,
+) -> None:
+    report = SessionReport(team=TeamLink(state=state, detail="said of it"))
+    monkeypatch.setattr("sidecar.cli.status.call_sidecar", lambda *_: report)
+    with pytest.raises(SystemExit):
+        run_command(["status"])
+    assert "Team: said of it\n" in capsys.readouterr().out
+    monkeypatch.setattr("sidecar.cli.doctor.call_sidecar", lambda *_: report)
+    found = await doctor._check_sidecar_report()  # noqa: SLF001 - this check alone
+    assert (level, "team: said of it", remedy) in {(one.level, one.what, one.remedy) for one in found}
 
 
 def summary(ident: str, doing: str = "resting", **fields: str) -> SessionSummary:

@@ -148,6 +148,18 @@ async def test_a_short_cut_is_not_told_and_nothing_is_said_where_no_team_is_join
     assert not scene.fakes.services.incidents.take(ASKING)
 
 
+async def test_a_fault_of_ours_ends_nothing_and_is_told_like_a_cut() -> None:
+    scene = Scene()
+    scene.found = ValueError("no number")
+    async with scene.running():
+        assert [await scene.next_pause(), await scene.next_pause(2.0)] == [2.0, 4.0]
+        link = scene.sync.link()
+        assert link is not None
+        assert "internal error, no number" in link.detail
+        scene.found = exchanged()
+        assert await scene.next_pause(4.0) == 1.0
+
+
 async def test_the_end_does_not_wait_for_a_database_that_does_not_answer() -> None:
     scene, answered, begun = Scene(), threading.Event(), threading.Event()
 

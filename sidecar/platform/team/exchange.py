@@ -98,7 +98,7 @@ class TeamExchange:
     def exchange(self) -> Exchanged | None:
         """Exchange; None where no team is joined. Raises OSError, ServiceError, BadInputError."""
         joined = load_membership(self._state)
-        if joined is None or joined != self._joined or self._log.last() < self._reached:
+        if joined is None or joined != self._joined or 0 < self._log.last() < self._reached:
             self.close()
         if joined is None:
             return None

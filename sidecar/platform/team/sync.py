@@ -96,12 +96,14 @@ class TeamSync:
             self._note_reached(found)
             if found is None or found.records is not None:
                 keep_organisation_files(found.records or () if found else (), self._services.steering)
+            for order in found.orders if found else ():
+                await self._obey(order)
         except (OSError, ServiceError, BadInputError) as error:
             self._note_away(str(error))
-            return False
-        for order in found.orders if found else ():
-            await self._obey(order)
-        return True
+        except Exception as error:
+            log.exception("the exchange with the team failed")
+            self._note_away(f"internal error, {error}")
+        return not self._away_since
 
     async def _idle(self, appended: asyncio.Event) -> None:
         """Wait until something was appended, POLL_S at most."""
