@@ -16,7 +16,8 @@ from sidecar.platform.event_log import LOG_FILE
 from sidecar.platform.limits import known_limits
 from sidecar.platform.team.exchange import COPIED, OTHER_LOG, queue_forgetting
 from sidecar.platform.team.membership import load_membership, remove_membership
-from sidecar.platform.team.ports import TeamAwayError, TeamOrder
+from sidecar.platform.team.money import read_share
+from sidecar.platform.team.ports import Account, TeamAwayError, TeamOrder
 from support.logs import event_log
 from support.team import TeamDoor, TeamMachine, orders_in
 
@@ -140,6 +141,14 @@ def test_limits_of_services_hold_on_both_machines_each_by_its_own_clock(
     assert (known.said, known.met) == ("limit", 2)
     kind = EventFilter(kinds=("service-limit",))
     assert (machine.log.count(kind), other.log.count(kind)) == (1, 1)
+
+
+def test_a_machine_reserves_its_share_while_it_is_in_the_team(team: TeamDoor, machine: TeamMachine) -> None:
+    team.person().set_limit(Account(name="team/cents", most=100))
+    machine.exchanges()
+    assert read_share(machine.state).cents == 2.0
+    remove_membership(machine.state)
+    assert read_share(machine.state).cents is None
 
 
 def test_the_team_forgets_what_was_to_be_forgotten_while_it_was_away(

@@ -33,6 +33,7 @@ from sidecar.platform.team.membership import (
     open_team,
     save_membership,
 )
+from sidecar.platform.team.money import renew_share
 from sidecar.platform.team.ports import Record, TeamOrder
 from sidecar.platform.team.shipper import SHIPPED, agreed_position, ship_batch, shipped_position
 from sidecar.platform.team.store import TeamStore
@@ -116,6 +117,7 @@ class TeamExchange:
             return found
         self._due = self._clock.awake() + POLL_S
         self._share_limits(team)
+        renew_share(team, self._state, joined.machine, self._reached)
         self._trim(team)
         records = team.find(ORGANISATION)
         return replace(found, records=records, orders=team.take_orders())  # what is taken must not get lost

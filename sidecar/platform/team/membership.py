@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from sidecar.kernel.errors import BadInputError, ServiceError
 from sidecar.kernel.settings import ServiceSettings
 from sidecar.platform.files import ensure_folder, write_whole
-from sidecar.platform.paths import TEAM_FILE, TEAM_PASSWORD_FILE
+from sidecar.platform.paths import SHARE_FILE, TEAM_FILE, TEAM_PASSWORD_FILE
 from sidecar.platform.state import read_usable_state
 from sidecar.platform.team.ports import Machine, Member, TeamRefusedError
 
@@ -86,6 +86,7 @@ def save_membership(state: Path, membership: Membership, password: str = "") -> 
 def remove_membership(state: Path) -> None:
     """Forget the team, and the password that is beside it. Raises OSError."""
     (state / TEAM_FILE).unlink(missing_ok=True)
+    (state / SHARE_FILE).unlink(missing_ok=True)
     (state / TEAM_PASSWORD_FILE).unlink(missing_ok=True)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Struct
 
+from sidecar.kernel.errors import BadInputError, ServiceError
 from sidecar.kernel.log import EventFilter, JudgingPaid, WorkerRan
 from sidecar.kernel.session import format_number
 from sidecar.platform.files import write_whole
@@ -30,7 +31,6 @@ from sidecar.platform.team.ports import (
     WHOLE_TEAM,
     Account,
     Money,
-    TeamAwayError,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ SHARE_S: Final = 86_400.0
 PART: Final = 0.02
 """The part of a limit that one machine reserves ahead."""
 
+UNUSABLE: Final = (OSError, ServiceError, BadInputError)
+"""How a team cannot be used: it is away, refuses, or its password is not to be had."""
 log = logging.getLogger(__name__)
 
 
@@ -122,7 +124,7 @@ class TeamSlots:
                 return True
             most = next((one.most for one in team.accounts() if one.name == AT_ONCE + program), None)
             return most is None or team.take_slot(program, int(most), token)
-        except TeamAwayError as error:
+        except UNUSABLE as error:
             log.warning("calls at once of %s are not limited: %s", program, error)
             return True
 
@@ -130,5 +132,5 @@ class TeamSlots:
         try:
             if (team := self._joined.find()) is not None:
                 team.free_slot(program, token)
-        except TeamAwayError as error:  # it runs out by itself
+        except UNUSABLE as error:  # it runs out by itself
             log.warning("a slot of %s could not be given back: %s", program, error)
