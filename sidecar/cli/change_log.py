@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from itertools import groupby
 from pathlib import Path
+from string import Template
 from typing import Final
-from xml.etree import ElementTree as ET
 
 import msgspec
-from rich.text import Text
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from sidecar.cli.printing import echo, echo_json
 from sidecar.cli.screen import Screen, clipped_cell, new_table
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.text import clean_line, counted
+from sidecar.platform.data import load_data
 from sidecar.platform.files import UnusableFileError, read_whole, write_whole
 from sidecar.systems.supervision.changes import CheckedChange
 from sidecar.systems.supervision.policy.change_figures import ChangeFigure, JudgedChange, change_figures
 
 RESULT_LIMIT: Final = 16 << 20
 """Maximum bytes of a file of results."""
-MEANS: Final = (
-    "A change counts once, by its last result, and for each of its {by}s. 95 %: the interval by Wilson."
-)
-LEFT, WIDE, RIGHT, STEP, HEAD = 190, 400, 150, 20, 34
-"""Pixels of a picture: names, the scale from 0 to 100 %, figures, a line, and what stands above a scale."""
-QUARTERS: Final = (0, 25, 50, 75, 100)
-NAME: Final = 30
-"""Characters of a name in a picture."""
-STYLE: Final = """svg { background: #fff; font: 12px system-ui, sans-serif } text { fill: #24292f }
-.title { font-weight: 600 } .scale { fill: #57606a; font-size: 10px } .right { text-anchor: end }
-.middle { text-anchor: middle } line { stroke: #d0d7de } .interval { stroke: #0969da; stroke-width: 2 }
-circle { fill: #0969da } .all { stroke: #24292f } circle.all { fill: #24292f }"""
+MEANS: Final = "A change counts once, by its last result, and for each {by}. 95 %: the interval by Wilson."
+STEP, NAME = 20, 30
+"""Pixels of a line in a picture, and characters of a name."""
+
+
+class Picture(Struct, frozen=True):
+    """The parts of a picture; see data/change_picture.toml."""
+
+    all: str
+    group: str
+    figure: str
 
 
 def sum_up_results(files: Sequence[Path], by: str, picture: Path | None, *, as_json: bool) -> None:
@@ -48,9 +50,8 @@ def sum_up_results(files: Sequence[Path], by: str, picture: Path | None, *, as_j
         return
     table = new_table("found", by, "changes", "of", "%", "95 %")
     for one in figures:
-        interval = f"{one.low:g} to {one.high:g}"
-        numbers = (str(one.changes), str(one.of), f"{one.percent:g}", interval)
-        table.add_row(clipped_cell(one.what), clipped_cell(one.by), *map(Text, numbers))
+        numbers = (one.changes, one.of, one.percent, f"{one.low} to {one.high}")
+        table.add_row(*map(clipped_cell, (one.what, one.by, *map(str, numbers))))
     Screen(highlight=False).print(table)
     echo(f"{counted(len(results), 'change')}. {MEANS.format(by=by)}")
 
@@ -67,53 +68,22 @@ def _read_results(file: Path) -> Iterable[CheckedChange]:
 
 
 def _judged(one: CheckedChange, by: str) -> JudgedChange:
-    makers: Mapping[str, tuple[str, ...]] = {"agent": one.source.agents, "author": one.source.authors}
-    return JudgedChange(
-        makers[by], frozenset((f"result {one.result}", *(found.rule for found in one.findings)))
-    )
-
-
-# --- the picture --------------------------------------------------------------------------------------------
+    makers = one.source.agents if by == "agent" else one.source.authors
+    return JudgedChange(makers, frozenset((f"result {one.result}", *(found.rule for found in one.findings))))
 
 
 def draw_figures(figures: Sequence[ChangeFigure]) -> bytes:
-    """Draw each share as a dot on its 95 % interval, a scale for each finding, as SVG."""
-    root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img"})
-    ET.SubElement(root, "title").text = "Share of changes by finding, with 95 % intervals"
-    ET.SubElement(root, "style").text = STYLE
-    y = 0
+    """Draw each share as a dot on its 95 % interval, as SVG."""
+    parts, rows, y = load_data("change_picture", Picture), "", 2 * STEP
     for what, group in groupby(figures, key=lambda one: one.what):
-        rows = list(group)
-        foot = y + HEAD + STEP * len(rows)
-        _write(root, 12, y + STEP, what, "title")
-        for percent in QUARTERS:
-            x = _x(percent)
-            _line(root, (x, y + HEAD - STEP / 2, x, foot - STEP / 2), "grid")
-            _write(root, x, y + HEAD - STEP / 2 - 2, f"{percent} %", "scale middle")
-        for at, one in enumerate(rows):
-            _draw_figure(root, one, y + HEAD + STEP * at, "all" if at == 0 else "")
-        y = foot
-    size = {"width": str(LEFT + WIDE + RIGHT), "height": str(y + STEP)}
-    root.attrib |= {**size, "viewBox": f"0 0 {size['width']} {size['height']}"}
-    drawn: bytes = ET.tostring(root, encoding="utf-8")
-    return drawn
+        rows += _fill(parts.group, {"what": what, "y": y})
+        for one in group:
+            y += STEP
+            rows += _fill(parts.figure, {**asdict(one), "y": y})
+        y += 2 * STEP
+    return Template(parts.all).substitute(height=y, rows=rows).encode()
 
 
-def _draw_figure(root: ET.Element, one: ChangeFigure, y: float, kind: str) -> None:
-    _write(root, LEFT - 12, y + 4, clean_line(one.by, NAME), "right")
-    _line(root, (_x(one.low), y, _x(one.high), y), f"interval {kind}")
-    ET.SubElement(root, "circle", {"cx": f"{_x(one.percent):g}", "cy": f"{y:g}", "r": "4", "class": kind})
-    _write(root, LEFT + WIDE + 16, y + 4, f"{one.changes} of {one.of}, {one.percent:g} %", "")
-
-
-def _x(percent: float) -> float:
-    return round(LEFT + WIDE * percent / 100, 1)
-
-
-def _line(root: ET.Element, ends: tuple[float, float, float, float], kind: str) -> None:
-    places = {name: f"{value:g}" for name, value in zip(("x1", "y1", "x2", "y2"), ends, strict=True)}
-    ET.SubElement(root, "line", {**places, "class": kind})
-
-
-def _write(root: ET.Element, x: float, y: float, text: str, kind: str) -> None:
-    ET.SubElement(root, "text", {"x": f"{x:g}", "y": f"{y:g}", "class": kind}).text = clean_line(text)
+def _fill(part: str, values: Mapping[str, object]) -> str:
+    shown = {name: escape(clean_line(str(value), NAME)) for name, value in values.items()}
+    return Template(part).substitute(shown)
