@@ -24,6 +24,7 @@ from sidecar.systems.supervision.checking import CheckResult
 from support.changes import (
     BROKEN,
     CHANGES,
+    FEATURE,
     HALF,
     ONLY_PLAIN,
     REFACTORED,
@@ -167,6 +168,16 @@ def test_the_text_of_a_pull_request_may_only_speak_against_it(
     for name, text in zip(("TITLE", "DESCRIPTION"), CLAIM, strict=True):
         monkeypatch.setenv(f"CI_MERGE_REQUEST_{name}", text)
     assert pull_request_text(os.environ) == "\n".join(CLAIM)
+
+
+def test_changed_lines_that_a_check_did_not_run_are_a_finding_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(make_base(tmp_path / "shop"))
+    make_change(tmp_path / "shop", {"shop.py": FEATURE})
+    found = msgspec.json.decode(checked("--head", "HEAD", "--json").output, type=CheckedChange).findings
+    told = [one.message.partition(" ran ")[2] for one in found if one.rule == "lines-not-run"]
+    assert told == ["1 of 2 changed lines"]
 
 
 def test_a_submodule_is_no_part_of_a_change_unless_it_is_another_commit(

@@ -194,7 +194,10 @@ async def check_change(
             at = GateContext(project=stop.project, tree="", environment=stop.environment)
             product = [file for file in since.files if file.path in inquiry.project_state.code]
             ran, lines = await count_run_lines(run.gate, at, product, offered.settings.seconds)
-            told = _finding("lines-run", f"{run.gate.named} ran {ran} of {lines} changed lines")
+            told = _finding(
+                "lines-run" if ran == lines else "lines-not-run",
+                f"{run.gate.named} ran {ran} of {lines} changed lines",
+            )
             found += [told] if ran else []
     worth = weigh_passes(goal, inquiry.runs, inquiry.comparisons, inquiry.project_state, alone=False)
     return _with_result(
