@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from msgspec.structs import asdict, replace
 from sidecar.cli.options import PROJECT
 from sidecar.cli.printing import echo, echo_json_text, in_shell, local_time
 from sidecar.cli.progress import LABEL_WIDTH, format_duration, progress_lines
+from sidecar.cli.team_orders import joined_membership
 from sidecar.evidence.diffs import build_file_diffs
 from sidecar.evidence.tree.work_tree import find_work_tree
 from sidecar.hosts.shared import checked_session_id
@@ -34,8 +36,12 @@ from sidecar.platform.git import UnseenError, decode_git_text
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import EventLog
 from sidecar.platform.services import PlatformServices, note_event
+from sidecar.platform.team.membership import open_team
+from sidecar.platform.team.ports import TeamTask, TeamTaskState
+from sidecar.platform.team.store import TeamStore
 from sidecar.platform.worktrees import PREFIX
 from sidecar.servers.page.markup import FOLDER, Html, fill, fill_each
+from sidecar.systems.iteration.policy.team import team_task_session
 from sidecar.systems.taskloop.states import LOOP_KINDS
 from sidecar.wiring.platform import build_platform, build_workspace
 from sidecar.work import progress
@@ -46,6 +52,11 @@ KINDS: Final = tuple(events_log.event_kind(kind) for kind in (RunIterationBegan,
 EVENTS_READ: Final = 2_000
 """Newest events that are read: those of some hundred iterations."""
 LINE_LENGTH: Final = 300
+TEAM_STATES: Final = {
+    TeamTaskState.MERGED: parts.DONE,
+    TeamTaskState.DROPPED: parts.DONE,
+    TeamTaskState.HELD: parts.HALTED,
+}
 UNENDED: Final = "at work, or its run was killed"
 REPORT_FILE: Final = click.option(
     "--report",
@@ -175,11 +186,61 @@ def _describe_met(told: Iterable[tuple[float, Kept]]) -> tuple[str, ...]:
 @click.command("report")
 @click.argument("session", default="")
 @PROJECT
+@click.option("--team", "name", default="", help="Of this list of your team, from all machines.")
 @report_form
-def show_report(session: str, project: str, form: str | None) -> None:
+def show_report(session: str, project: str, name: str, form: str | None) -> None:
     """Tell what a run did: tasks, verdicts, files, commits, cost, what waits for you, and how to go on."""
+    if name:
+        with closing(open_team(joined_membership())) as team:
+            print_report(read_team_report(team, name), form)
+        return
     platform = build_platform(user_paths().state)
     print_report(read_report(platform, find_run(platform.log, session, project)), form)
+
+
+def read_team_report(team: TeamStore, name: str) -> Report:
+    """Return the report of a team's list. Raises BadInputError where there is none, OSError."""
+    if not (tasks := team.tasks(name)):
+        raise BadInputError(f"there is no list {name}. Those that there are: supervisor team list")
+    names = {one.id: one.name for one in team.machines()}
+    ends = list[RunIterationEnded]()
+    reports = tuple(_team_task(team, task, names, ends) for task in tasks)
+    held = [task for task in tasks if task.state is TeamTaskState.HELD]
+    cents = [one.cents for one in ends if one.cents is not None]
+    return Report(
+        kind="list",
+        session=name,
+        outcome=f"{sum(one.state == parts.DONE for one in reports)} of {len(tasks)} done",
+        seconds=sum(one.seconds for one in ends),
+        tokens=sum(one.tokens for one in ends),
+        cents=sum(cents) if cents else None,
+        tasks=reports,
+        questions=tuple(f"{task.id} is held: {task.note}" for task in held),
+        go_on=tuple(f"supervisor team give-back {name} {task.id}" for task in held),
+    )
+
+
+def _team_task(
+    team: TeamStore, task: TeamTask, names: Mapping[str, str], ends: list[RunIterationEnded]
+) -> TaskReport:
+    """Return how a task of a team stands, with each agent that worked on it, whose ends are added."""
+    tried, state = list[str](), TEAM_STATES.get(task.state, parts.OPEN)
+    for attempt in range(1, task.attempts + 1):
+        key = SessionKey(RUN_HOST, team_task_session(replace(task, attempts=attempt)))
+        found = team.newest(EventFilter(session=key, kinds=KINDS), EVENTS_READ)
+        events = [one.event for one in found]
+        ends += (one.data for one in events if isinstance(one.data, RunIterationEnded))
+        by = next((f"{one.person} on {names.get(one.machine, one.machine)}" for one in found), "")
+        lines = (agent_line(at, end) for at, _, end in started_agents(events))
+        tried += (f"attempt {attempt} by {by}: {line}" for line in lines)
+    by = f"{task.person} on {names.get(task.machine, task.machine)}" if task.machine else ""
+    return TaskReport(
+        id=task.id,
+        content=clean_line(task.content, parts.TASK_LENGTH),
+        state=state,
+        why=", ".join(filter(None, (by, task.note, task.branch))),
+        tried=() if state == parts.DONE else tuple(tried),
+    )
 
 
 def read_report(platform: PlatformServices, name: str) -> Report:

@@ -14,11 +14,19 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from sidecar.cli.team import team
 from sidecar.evidence.gates.approvals import TrustFile, gate_digest
 from sidecar.kernel.gate import Gate, GateOrigin
-from sidecar.kernel.log import LoggedEvent, StopJudged, TeamLink, WorkEnded
+from sidecar.kernel.log import (
+    LoggedEvent,
+    RunIterationBegan,
+    RunIterationEnded,
+    StopJudged,
+    TeamLink,
+    WorkEnded,
+)
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.event_log import EventLogFile
@@ -26,6 +34,7 @@ from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
 from sidecar.platform.rpc import HelloAnswer
 from sidecar.platform.team.membership import Membership, load_membership, open_team, save_membership
+from sidecar.platform.team.ports import TeamTaskState
 from sidecar.systems.supervision.people import SessionReport
 from support.postgres import PostgresServer, run_sql
 from support.typed import typed
@@ -151,9 +160,23 @@ def test_people_see_what_was_decided_on_all_machines(
         out = capsys.readouterr().out
         for text in shown:
             assert text in out, (words, text, out)
+    with closing(open_team(joined())) as team:
+        claim = team.claim("L")
+        assert claim is not None
+        ran = SessionKey("run", "L-T1-1")
+        begun = RunIterationBegan(number=1, iteration=1, most=1, prompt="")
+        ended = RunIterationEnded(number=1, decided="exhausted", seconds=60.0, tokens=900, cents=1.5)
+        told = LoggedEvent(at=1.7e9, system="iteration", position=2, session=ran, data=begun)
+        team.append([told, replace(told, position=3, data=ended)])
+        team.settle_task(claim, TeamTaskState.HELD, note="exhausted: its check fails")
+    assert typed("run", "report", "--team", "L") == 0
+    out = capsys.readouterr().out
+    for text in ("List L: 0 of 1 done", "its check fails", f"{who} on box", "900", "team give-back L T1"):
+        assert text in out, (text, out)
     refused: tuple[tuple[tuple[str, ...], str], ...] = (
         (("history", "zzz", "--team"), "the team knows no stop of zzz"),
         (("stats", "--by", "person"), "needs --team"),
+        (("run", "report", "--team", "M"), "there is no list M"),
         (("stats", "--team", "--by", "check"), "--team goes with --by"),
     )
     for words, why in refused:

@@ -55,10 +55,15 @@ def task_title(task: TeamTask) -> str:
     return f"{task.list}/{task.id}"
 
 
+def team_task_session(task: TeamTask) -> str:
+    """Return the name of the session of a claim's run: LIST-ID-ATTEMPT."""
+    return f"{task.list}-{task_name(task)}"
+
+
 def task_request(asked: RunRequest, task: TeamTask) -> RunRequest:
     """Return the run of a task. Raises BadInputError where its id is not safe as a file name."""
     goal = replace(asked.goal, condition=task.content, checks=(*task.checks, *asked.goal.checks))
-    return replace(asked, session=checked_session_id(f"{task.list}-{task_name(task)}"), goal=goal, jobs=0)
+    return replace(asked, session=checked_session_id(team_task_session(task)), goal=goal, jobs=0)
 
 
 def end_after_run(task: TeamTask, ended: RunFinished, code: int, *, spent: bool) -> TaskEnd:
