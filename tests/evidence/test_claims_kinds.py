@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from sidecar.evidence.claims.check_runs import CheckScope, find_check_scope
+from pathlib import Path
+
+from sidecar.evidence.claims.check_runs import (
+    CheckScope,
+    find_check_scope,
+    summary_says_failed,
+    summary_says_no_tests_ran,
+    summary_says_tests_passed,
+)
 from sidecar.evidence.claims.turn_effects import writes_into_project
 from sidecar.evidence.commands.kinds import kinds_of
 from sidecar.kernel.gate import Kind
@@ -292,3 +300,40 @@ def test_wrappers_are_taken_off_to_a_bound() -> None:
     assert unwrap_command(()) == ()
     assert unwrap_command(("command", "-v", "pytest")) == ()
     assert unwrap_command(("env", "command", "pytest")) == ("command", "pytest")
+
+
+RECORDED = Path(__file__).parent / "recorded"
+OF_NO_TESTS = {"cargo-build.txt", "eslint.txt", "mypy.txt", "ruff-format.txt", "tsc.txt"}
+
+
+def test_every_recorded_run_of_tests_is_seen_to_have_failed_by_its_output_alone() -> None:
+    texts = {file.name: file.read_text() for file in RECORDED.glob("*.txt")}
+    failed = {name for name, text in texts.items() if summary_says_failed(Kind.TESTS, text)}
+    assert failed == texts.keys() - OF_NO_TESTS
+    assert not any(map(summary_says_tests_passed, texts.values()))
+
+
+@over_table(
+    ("output", "seen"),
+    [
+        ("  3 failed, 86 passed (3.9m)", "failed"),  # Playwright
+        ("FAILED | 1 passed | 1 failed (12ms)", "failed"),  # Deno
+        (" 1 pass\n 1 fail\n", "failed"),  # Bun
+        ("2 failed", "failed"),
+        ("  Tests:    92 passed (231 assertions)", "passed"),
+        ("5 passed, 2 warnings in 1.20s", "passed"),
+        ("ok  \tx/lib\t0.1s\n?   \tx/cmd\t[no test files]", "passed"),
+        ("ok  \tx/lib\t0.1s [no tests to run]", "none"),
+        ("3 skipped in 0.02s", "none"),
+        ("make: Nothing to be done for 'test'.", "none"),
+        ("I ran pytest: 12 passed.", ""),
+        ("Tests           63\nPassing         63", ""),
+    ],
+)
+def test_a_summary_says_how_tests_ended(output: str, seen: str) -> None:
+    ends = {
+        "failed": summary_says_failed(Kind.TESTS, output),
+        "passed": summary_says_tests_passed(output),
+        "none": summary_says_no_tests_ran(output),
+    }
+    assert [name for name, holds in ends.items() if holds] == ([seen] if seen else [])
