@@ -139,6 +139,10 @@ def test_limits_of_services_hold_on_both_machines_each_by_its_own_clock(
     known = known_limits(other.log)["claude 12ab"]
     assert known.until - other.fakes.clock.now() == pytest.approx(900.0, abs=5.0)
     assert (known.said, known.met) == ("limit", 2)
+    (before,) = team.person().limits()
+    machine.fakes.clock.advance(-1.0)
+    machine.started().exchange()
+    assert team.person().limits() == (before,), "a clock that is corrected makes no limit longer"
     kind = EventFilter(kinds=("service-limit",))
     assert (machine.log.count(kind), other.log.count(kind)) == (1, 1)
 

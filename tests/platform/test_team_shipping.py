@@ -145,6 +145,7 @@ def test_an_older_copy_of_the_log_is_shipped_from_where_they_part(team: TeamStor
         append(log, *"abc")
     append(first, *"de")
     ship_all(team, first)
+    assert agreed_position(team, second, 0) == 3, "what comes next here is not there"
     second.append(LoggedEvent(at=9.0, system="test", data=OrderGiven(name="D", decided="done")))
     agreed = agreed_position(team, second, 0)
     assert agreed == 3

@@ -171,6 +171,7 @@ async def test_the_end_does_not_wait_for_a_database_that_does_not_answer() -> No
     scene.sync = TeamSync(hangs, scene.fakes.services, scene._obey)  # noqa: SLF001 - its own
     async with scene.running():
         assert await asyncio.to_thread(begun.wait, LIMIT)
+        assert all(one.daemon for one in threading.enumerate() if one.name == "team")
     assert not answered.is_set()
     answered.set()
 

@@ -66,6 +66,7 @@ async def test_an_answer_to_governed_phases_is_written_down(fakes: Fakes) -> Non
     [
         ("trust", "only this can be ordered"),
         ("accept", "only this can be ordered"),
+        ("l1 yes", "only this can be ordered"),
         ("rm -rf /", "only this can be ordered"),
         ("governance answer l1 perhaps", "only this can be ordered"),
         ("governance answer l2 yes", "there is no lock l2"),
