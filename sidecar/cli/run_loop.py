@@ -54,7 +54,7 @@ from sidecar.work.progress import RunWarning
 
 FOLLOW_S: Final = 1.0
 """Seconds between two looks at the session's status for the terminal."""
-MAX_JOBS: Final = 16
+MAX_JOBS: Final = 100
 """Most agents at once."""
 NO_LIMIT: Final = (525_600, 1_000_000_000_000)
 """The minutes, a year, and the tokens of a run without a limit."""

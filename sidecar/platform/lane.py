@@ -11,7 +11,6 @@ Rules of this module:
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -25,7 +24,7 @@ from sidecar.platform.worktrees import CHECKED_OUT, Furnish, Worktrees, find_wor
 LANE: Final = "lane"
 """The name of the lane's worktree and branch; those of tasks end in a number."""
 TRAILER: Final = "Supervisor-Task"
-NETWORK_S: Final = 120.0
+NETWORK_S: Final = 60.0
 """Deadline of a call that asks the remote, in seconds."""
 NETWORK_VARIABLES: Final = ("GIT_ASKPASS", "GIT_CONFIG", "GIT_PROXY", "GIT_SSH", "GIT_SSL")
 """Beginnings of the variables of the user's that say how a remote is reached."""
@@ -54,7 +53,7 @@ class MergeLane:
         """
         self._own, self.trees, self._network = own, trees, network
         self._remote, self._branch = branch
-        self._asking = asyncio.Lock()
+        own.changing = trees.changing  # one repository
 
     async def open(self) -> None:
         """Make the lane, at what the remote has."""
@@ -113,7 +112,7 @@ class MergeLane:
 
     async def _ask_remote(self, *arguments: str) -> str:
         """Return why the remote refused, "" where it did not. Raises RemoteAwayError."""
-        async with self._asking:  # git locks a ref that it writes
+        async with self.trees.changing:
             done = await self._network.ask(*arguments)
         why = f"git {arguments[0]} {self._remote}: {first_lines(done)}"
         if done.exit_code in (None, DIED):

@@ -95,7 +95,8 @@ class Worktrees:
         """The commit that worktrees are made of."""
         self.merge_options: tuple[str, ...] = ()
         """Options to git where a merge is tried."""
-        self._changing = asyncio.Lock()
+        self.changing = asyncio.Lock()
+        """Held while a worktree is made or pruned: a fetch, too, fails at one that is not whole."""
         self._tip = ""
         self.kept: tuple[str, ...] = ()
         """Paths from the top of which nothing is committed here, because they are the user's alone."""
@@ -154,7 +155,7 @@ class Worktrees:
     async def remove(self, name: str) -> None:
         """Remove a worktree, if it is there, with all that is in it."""
         await asyncio.to_thread(shutil.rmtree, self.place(name), ignore_errors=True)
-        async with self._changing:
+        async with self.changing:
             await _told(self.git, "worktree", "prune")
             with suppress(OSError):
                 self._folder.rmdir()
@@ -245,7 +246,7 @@ class Worktrees:
         place = self.place(name)
         if place.exists():
             await self.remove(name)
-        async with self._changing:
+        async with self.changing:
             self._folder.mkdir(parents=True, exist_ok=True)
             await _told(self.git, "worktree", "add", "--quiet", *ANEW, *how, str(place), what)
         await self._furnish_place(name)

@@ -121,7 +121,7 @@ async def test_a_worktree_is_made_whole_before_others_are_pruned(
     slow.chmod(0o755)
     monkeypatch.setenv("PATH", f"{slow.parent}{os.pathsep}{os.environ['PATH']}")
     trees, lock = await found(project), WatchedLock()
-    monkeypatch.setattr(trees, "_changing", lock)
+    monkeypatch.setattr(trees, "changing", lock)
     making = asyncio.create_task(trees.open("T2-2"))
     async with asyncio.timeout(LIMIT_S):
         await asyncio.to_thread(begun.read_text)

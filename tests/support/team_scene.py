@@ -38,10 +38,17 @@ class AwayStore(TeamStore):
 
     away = False
 
+    def tasks(self, list_name: str) -> tuple[TeamTask, ...]:
+        self._reach()
+        return super().tasks(list_name)
+
     def extend(self, claim: Claim, lease: float = 90.0) -> bool:
+        self._reach()
+        return super().extend(claim, lease)
+
+    def _reach(self) -> None:
         if self.away:
             raise TeamAwayError("the team's database is away: cut")
-        return super().extend(claim, lease)
 
 
 def remote_of(folder: Path) -> Path:

@@ -28,11 +28,17 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.journal import Task
 from sidecar.kernel.runs import MergeChecks, RunRequest
 from sidecar.platform.lane import TRAILER, MergeLane, RemoteAwayError
-from sidecar.platform.team.ports import Claim, TeamAwayError, TeamTask, TeamTaskState
+from sidecar.platform.team.ports import (
+    Claim,
+    TeamAwayError,
+    TeamRefusedError,
+    TeamTask,
+    TeamTaskState,
+)
 from sidecar.platform.worktrees import SCRATCH
 from sidecar.systems.iteration.loop import AgentLoop
 from sidecar.systems.iteration.policy import team as policy
-from sidecar.systems.iteration.policy.loop import commit_message, run_ended
+from sidecar.systems.iteration.policy.loop import MAX_AGENT_FAILURES, commit_message, run_ended
 from sidecar.systems.iteration.ports import AssignedTask, RunParticipants, SidecarSession
 from sidecar.work import progress
 from sidecar.work.merging import Trial, WorkMerging, Workplace
@@ -55,6 +61,8 @@ PUSH_TRIES: Final = 3
 """How often a task is merged anew where somebody else pushed meanwhile."""
 GIVE_BACK_S: Final = 30.0
 """Seconds that an interrupted run takes at most to give a task back."""
+UNREACHABLE: Final = (TeamAwayError, TeamRefusedError)
+"""What is waited for: a network that fails while a connection is made can look like a refusal."""
 INTERRUPTED: Final = policy.TaskEnd(state=TeamTaskState.OPEN, note="it was interrupted")
 LEFT: Final = "Left by a run that was killed"
 
@@ -114,10 +122,11 @@ class TeamPlayer:
         self._busy: set[int] = set()
         self._merge_lock = asyncio.Lock()
         self._slot = ""
-        self._number = self._most = 0
+        self._number = self._most = self._failures = 0
         self._stops: policy.TaskEnd | None = None
         self._said = ""
         self._warned = set[progress.Progress]()
+        self._away = set[type[OSError]]()
         crew.budget.others = lambda: len(self._busy)
 
     async def run(self) -> progress.RunFinished:
@@ -147,7 +156,11 @@ class TeamPlayer:
     async def _open(self) -> None:
         """Make the lane, and commit what a killed run left in its worktrees to its branches."""
         crew, asked = self._crew, self._asked
-        tasks = await asyncio.to_thread(crew.team.tasks, asked.team)
+        try:
+            tasks = await asyncio.to_thread(crew.team.tasks, asked.team)
+        except TeamAwayError as error:  # a refusal ends the call here, and is waited for later
+            self._unreachable(error)
+            tasks = await self._shared(crew.team.tasks, asked.team)
         if not tasks:
             raise BadInputError(
                 f'there is no list {asked.team}. Type: supervisor team add {asked.team} "TASK"'
@@ -197,8 +210,8 @@ class TeamPlayer:
             return None
         try:
             return await asyncio.to_thread(crew.team.claim, self._asked.team, self._crew.lease)
-        except TeamAwayError as error:
-            self._say(str(error))
+        except UNREACHABLE as error:
+            self._unreachable(error)
         return None
 
     async def _ended(self) -> progress.RunFinished | None:
@@ -211,8 +224,8 @@ class TeamPlayer:
             return run_ended("exhausted", why.text, asked, *why.way)
         try:
             tasks, names, paused = await asyncio.to_thread(self._look)
-        except TeamAwayError as error:
-            self._say(str(error))
+        except UNREACHABLE as error:
+            self._unreachable(error)
             return None
         if policy.tasks_left(tasks):
             self._say(policy.describe_waiting(tasks, names, paused=paused))
@@ -235,9 +248,10 @@ class TeamPlayer:
             held = {task: one for task, one in self._held.items() if not one.settled}
             try:
                 lost = await asyncio.to_thread(self._renew, [one.claim for one in held.values()])
-            except OSError as error:
-                self._say(f"{error}. Agents go on, and nothing is merged until it is back")
+            except UNREACHABLE as error:
+                self._unreachable(error)
                 continue
+            self._away -= {*UNREACHABLE}
             for task, one in held.items():
                 if one.claim.token in lost and not one.settled:
                     one.lost = True
@@ -262,7 +276,11 @@ class TeamPlayer:
         except BadInputError as error:
             end = policy.TaskEnd(state=TeamTaskState.HELD, note=self._crew.mask(str(error)))
         except OSError as error:
-            end = policy.TaskEnd(state=TeamTaskState.OPEN, note=self._crew.mask(str(error)), stops="broken")
+            self._failures += 1
+            stops = "broken" if self._failures == MAX_AGENT_FAILURES else ""
+            end = replace(policy.end_to_try_again(held.task, self._crew.mask(str(error))), stops=stops)
+        else:
+            self._failures = 0
         finally:
             await self._settle(held, end)
 
@@ -398,22 +416,32 @@ class TeamPlayer:
     # --- what is away, and what is told ---
 
     async def _shared(self, call: Callable[..., T], *arguments: object) -> T:
-        """Ask the team; wait while it is away. Raises TeamRefusedError."""
+        """Ask the team; wait while it does not answer."""
         while True:
             try:
                 return await asyncio.to_thread(call, *arguments)
-            except TeamAwayError as error:
-                self._say(str(error))
+            except UNREACHABLE as error:
+                self._unreachable(error)
             await self._crew.clock.pause(POLL_S)
 
     async def _reached(self, call: Callable[[], Awaitable[T]]) -> T:
         """Do what needs the remote; wait while that is away."""
         while True:
             try:
-                return await call()
+                done = await call()
             except RemoteAwayError as error:
-                self._say(self._crew.mask(str(error)))
+                self._unreachable(error)
+            else:
+                self._away.discard(RemoteAwayError)
+                return done
             await self._crew.clock.pause(POLL_S)
+
+    def _unreachable(self, error: OSError) -> None:
+        """Warn once that the database or the remote does not answer, until it did again."""
+        if type(error) not in self._away:
+            self._away.add(type(error))
+            why = self._crew.mask(str(error))
+            self._warn(f"{why}. Agents go on; nothing is begun or merged until it answers")
 
     def _tell_of(self, held: _Held, what: progress.Progress) -> None:
         """Tell what the run of a task tells: its agents are numbered as the tasks of this call are."""

@@ -197,6 +197,19 @@ async def test_work_goes_on_while_the_database_is_away_and_is_merged_when_it_is_
     assert merged_tasks(remote) == ["T1"]
 
 
+async def test_a_database_that_is_away_at_the_start_is_waited_for(remote: Path, tmp_path: Path) -> None:
+    def told(what: Progress) -> None:
+        if "away" in getattr(what, "text", ""):
+            machine.team.away = False
+            machine.moves_on()
+
+    machine = TeamMachine(tmp_path, "one", writes)
+    machine.tasks(())
+    machine.team.away, machine.when_told = True, told
+    assert (await machine.play()).outcome == "completed"
+    assert merged_tasks(remote) == ["T1"]
+
+
 async def test_an_agent_that_cannot_work_gives_its_task_back_and_ends_this_machine_alone(
     remote: Path, tmp_path: Path
 ) -> None:
