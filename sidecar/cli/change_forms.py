@@ -199,13 +199,13 @@ class Statement(Struct, frozen=True, rename="camel", tag_field="_type", tag=STAT
 
 
 def change_statement(checked: CheckedChange) -> bytes:
-    """Return an in-toto statement of test results about the tree of the change."""
+    """Return an in-toto statement of test results about the tree of the change; without a run none passed."""
     warned, failed = (
         [f"{one.rule}: {one.message}" for one in checked.findings if one.level is level]
         for level in (Level.WARNING, Level.ERROR)
     )
     predicate = {
-        "result": RESULTS[checked.exit_code],
+        "result": RESULTS[checked.exit_code if checked.ran else CheckResult.UNKNOWN],
         "configuration": [Resource("base", {"gitCommit": checked.base})],
         "passedTests": [run.command for run in _passed(checked)],
         "warnedTests": warned,
@@ -219,7 +219,7 @@ def change_verification_summary(checked: CheckedChange) -> bytes:
 
     The policy is the base, whose checks count. No level of SLSA is claimed, for none was looked at.
     """
-    passed = checked.exit_code == CheckResult.CLEAR
+    passed = checked.exit_code == CheckResult.CLEAR and bool(checked.ran)
     predicate = {
         "verifier": {"id": "pkg:generic/supervisor"},
         "resourceUri": f"swh:1:dir:{checked.tree}",

@@ -97,7 +97,7 @@ def check(  # noqa: PLR0913 - one parameter per option
     with --log the results of many are summed up.
 
     Exit codes: 0 nothing speaks against it, 1 it would have been sent back, 2 not known: also
-    where there is nothing to judge.
+    where there is no session.
     """
     if ask:
         refuse_agents()

@@ -146,6 +146,13 @@ def test_a_verification_summary_of_slsa_passes_nothing_that_is_not_known(
     assert predicate["policy"]["digest"] == {"gitCommit": FOUND.base}
 
 
+def test_no_statement_of_a_change_for_which_nothing_ran_has_passed() -> None:
+    unrun = msgspec.structs.replace(FOUND, exit_code=0, ran=(), findings=())
+    said = [json.loads(form(unrun)) for form in (forms.change_statement, forms.change_verification_summary)]
+    results = (said[0]["predicate"]["result"], said[1]["predicate"]["verificationResult"])
+    assert results == ("WARNED", "FAILED")
+
+
 def test_the_schema_of_the_documentation_is_that_of_the_json() -> None:
     """After a change that you mean, run this file with RENEW_SNAPSHOTS=1."""
     schema = msgspec.json.schema(CheckedChange)
