@@ -46,6 +46,10 @@ class AwayStore(TeamStore):
         self._reach()
         return super().extend(claim, lease)
 
+    def extend_all(self, claims: Sequence[Claim], lease: float = 90.0) -> set[str]:
+        self._reach()
+        return super().extend_all(claims, lease)
+
     def _reach(self) -> None:
         if self.away:
             raise TeamAwayError("the team's database is away: cut")

@@ -9,7 +9,7 @@ Rules of these ports:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import Final, Protocol
@@ -182,6 +182,9 @@ class Queue(Protocol):
 
     def extend(self, claim: Claim, lease: float = LEASE_S) -> bool:
         """Renew a claim from now on, also one that ran out and that nobody took."""
+
+    def extend_all(self, claims: Sequence[Claim], lease: float = LEASE_S) -> set[str]:
+        """Renew claims in one exchange with the database; return the tokens of those that are lost."""
 
     def settle_task(self, claim: Claim, state: TeamTaskState, *, note: str = "", branch: str = "") -> bool:
         """End a claim: the task is merged, held, or open again."""

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import secrets
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
@@ -230,6 +230,13 @@ class TeamStore:
     def extend(self, claim: Claim, lease: float = LEASE_S) -> bool:
         return bool(self._rows("extend_task", **_held(claim), lease=lease))
 
+    def extend_all(self, claims: Sequence[Claim], lease: float = LEASE_S) -> set[str]:
+        rows = [_held(claim) | {"lease": lease} for claim in claims]
+        with self.transaction():
+            if self._many("extend_task", rows) == len(rows):
+                return set()
+            return {claim.token for claim in claims if not self.extend(claim, lease)}
+
     def settle_task(self, claim: Claim, state: TeamTaskState, *, note: str = "", branch: str = "") -> bool:
         return bool(self._rows("settle_task", **_held(claim), state=state, note=note, branch=branch))
 
@@ -326,9 +333,8 @@ class TeamStore:
         with self.transaction():
             return self._connection.rows(self._sql(statement, where), _clean_row(values))
 
-    def _many(self, statement: str, rows: list[dict[str, Any]]) -> None:
-        if rows:
-            self._connection.many(self._sql(statement), [_clean_row(row) for row in rows])
+    def _many(self, statement: str, rows: list[dict[str, Any]]) -> int:
+        return self._connection.many(self._sql(statement), [_clean_row(row) for row in rows]) if rows else 0
 
     def _found(self, kind: type[T], statement: str, /, **values: object) -> tuple[T, ...]:
         return tuple(msgspec.convert(row, kind, strict=False) for row in self._rows(statement, **values))

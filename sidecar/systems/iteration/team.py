@@ -263,7 +263,7 @@ class TeamPlayer:
         with team.transaction():
             if self._slot:
                 team.take_slot(self._lane_key, 1, self._slot, self._crew.lease)
-            return {claim.token for claim in claims if not team.extend(claim, self._crew.lease)}
+            return team.extend_all(claims, self._crew.lease)
 
     # --- a task ---
 

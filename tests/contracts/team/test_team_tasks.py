@@ -24,6 +24,20 @@ def claim(store: TeamStore, lease: float = 90.0) -> Claim:
     return taken
 
 
+@pytest.mark.parametrize("lost", [(), (1,), (0, 2)])
+def test_claims_are_renewed_at_once_and_those_that_are_lost_are_named(
+    store: TeamStore, other: TeamStore, lost: tuple[int, ...]
+) -> None:
+    add(store, "T1", "T2", "T3")
+    claims = [claim(store, LOST if number in lost else 1.0) for number in range(3)]
+    for _ in lost:
+        claim(other)
+    assert store.extend_all(claims, 3600.0) == {claims[number].token for number in lost}
+    kept = {task.id for task in store.tasks("L") if task.until > store.now() + 1800}
+    assert kept == {one.task.id for number, one in enumerate(claims) if number not in lost}
+    assert store.extend_all([]) == set()
+
+
 def test_a_task_is_given_as_it_was_added_to_whoever_claims_it(store: TeamStore, other: TeamStore) -> None:
     task = TeamTask(list="L", id="T1", content="first\nthen 🌱", checks=("pytest -q", "true"))
     assert store.add(task)
