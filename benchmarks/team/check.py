@@ -6,6 +6,7 @@ python benchmarks/team/check.py --url URL --remote FOLDER --list NAME HOME...
 from __future__ import annotations
 
 import argparse
+import json
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +19,10 @@ from typing import Any, Final
 import psycopg
 
 LOG: Final = Path(".local/state/supervisor/events.sqlite3")
-KINDS: Final = ("run-iteration-begun", "run-iteration-ended")
+BEGAN: Final = "run-iteration-begun"
+PAID: Final = ("worker-ran", "judging-paid")
+KEPT: Final = "stop-kept"
+"""The one kind that stays on its machine: it holds whole prompts."""
 LOOK_S: Final = 1.0
 ROUNDING: Final = 1e-6
 
@@ -31,7 +35,7 @@ def find_faults(
         *task_faults(url, remote, list_name),
         *log_faults(url, homes, seconds),
         *agent_faults(url, homes),
-        *charge_faults(url),
+        *charge_faults(url, homes),
     ]
 
 
@@ -42,16 +46,18 @@ def read_states(url: str, list_name: str) -> dict[str, int]:
 
 
 def task_faults(url: str, remote: Path, list_name: str) -> list[str]:
-    """Each task is merged once, by one commit, and its file is there as one commit made it."""
-    rows = _rows(url, "SELECT id, state, token FROM tasks WHERE list = %s", list_name)
+    """Each task is merged once, by one commit, with all its lines, or waits for a person with its branch."""
+    rows = _rows(url, "SELECT id, state, token, branch FROM tasks WHERE list = %s", list_name)
     form = "--format=%(trailers:key=Supervisor-Task,valueonly)"
     trailers = Counter(_git(remote, "log", "--first-parent", form, "main").split())
     files = set(_git(remote, "ls-tree", "-r", "--name-only", "main", "tasks/").split())
-    shared = Counter(_git(remote, "show", "main:shared.py").splitlines())
+    shared = Counter(_git(remote, "grep", "-h", "^part_", "main", "--", "shared_*.py").splitlines())
+    branches = set(_git(remote, "for-each-ref", "--format=%(refname:short)", "refs/heads").split())
     faults = []
-    for ident, state, token in rows:
+    for ident, state, token, branch in rows:
         number, times = ident.removeprefix("T"), trailers.pop(f"{list_name}/{ident}", 0)
-        if state != "merged" or times != 1:
+        waits = state == "held" and branch in branches  # for a person
+        if times != (state == "merged") or (state != "merged" and not waits):
             faults.append(f"{ident} is {state}, and {times} merges name it")
         if token and state != "claimed":
             faults.append(f"{ident} is {state} and has a token")
@@ -60,6 +66,14 @@ def task_faults(url: str, remote: Path, list_name: str) -> list[str]:
         if times and number[-1] in "01" and shared[f"part_{number} = True"] != 1:
             faults.append(f"{ident}: its line is not there once in the shared file")
     faults += [f"a merge names {name}, which is no task" for name in trailers]
+    faults += [
+        f"{name} is not whole"
+        for name in _git(remote, "grep", "-L", "^whole = True$", "main", "--", "tasks/").split()
+    ]
+    lost = set(_git(remote, "reflog", "show", "--format=%H", "main").split()) - set(
+        _git(remote, "rev-list", "main").split()
+    )
+    faults += [f"the commit {commit} was pushed and is not there" for commit in sorted(lost)]
     merges = _git(remote, "log", "--first-parent", "--merges", "--format=%H", "main").split()
     files_of = [
         _git(remote, "diff", "--name-only", f"{one}^1", one, "--", "tasks/").split() for one in merges
@@ -69,11 +83,11 @@ def task_faults(url: str, remote: Path, list_name: str) -> list[str]:
 
 
 def log_faults(url: str, homes: Sequence[Path], seconds: float) -> list[str]:
-    """Every event of a run that a node has in its log is in the team's, once."""
+    """Every event that a node has in its log is in the team's, once."""
     until = time.monotonic() + seconds
     while True:
-        there = Counter(_rows(url, "SELECT session, kind, at FROM events WHERE kind = ANY(%s)", list(KINDS)))
-        local = Counter(row for home in homes for row in _local(home, "session, kind, at"))
+        there = Counter(_rows(url, "SELECT session, kind, at FROM events"))
+        local = Counter(row for home in homes for row in _local(home))
         missing, more = local - there, there - local
         if not missing or time.monotonic() > until:
             break
@@ -86,17 +100,12 @@ def log_faults(url: str, homes: Sequence[Path], seconds: float) -> list[str]:
 
 def agent_faults(url: str, homes: Sequence[Path]) -> list[str]:
     """Every agent that began to work is in the log, and no attempt is in two logs."""
-    began = _rows(url, "SELECT session, machine FROM events WHERE kind = %s", KINDS[0])
+    began = _rows(url, "SELECT session, machine FROM events WHERE kind = %s", BEGAN)
     machines: dict[str, set[str]] = {}
     for session, machine in began:
         machines.setdefault(session, set()).add(machine)
     known = Counter(session for session, _ in began)
-    worked = Counter(
-        session
-        for home in homes
-        if (home / "ledger").exists()
-        for session in (home / "ledger").read_text().split()
-    )
+    worked = _agents(homes)
     return [
         *(
             f"{session} was worked on by {len(names)} machines"
@@ -107,21 +116,31 @@ def agent_faults(url: str, homes: Sequence[Path]) -> list[str]:
     ]
 
 
-def charge_faults(url: str) -> list[str]:
-    """What is used of an account is what was charged, once for each key, and nothing stays reserved."""
-    used = "SELECT name, used FROM accounts WHERE NOT daily"
-    spent = dict(
-        _rows(url, "SELECT account, SUM(spent) FROM charges WHERE spent IS NOT NULL GROUP BY account")
+def charge_faults(url: str, homes: Sequence[Path]) -> list[str]:
+    """What is used of an account is what the team's log says was paid, and no agent is paid for twice."""
+    paid = [
+        json.loads(data) for (data,) in _rows(url, "SELECT data FROM events WHERE kind = ANY(%s)", list(PAID))
+    ]
+    used = _rows(
+        url, "SELECT name, used FROM accounts WHERE name IN ('team/cents', 'team/tokens') AND NOT daily"
     )
-    held = "SELECT key FROM charges WHERE reserved > 0 AND spent IS NOT NULL"
+    sums = {name: sum(data.get(name.partition("/")[2]) or 0.0 for data in paid) for name, _ in used}
+    agents = _agents(homes).total()
     return [
         *(
-            f"{name}: {amount:g} are used, and {spent.get(name, 0.0):g} were charged"
-            for name, amount in _rows(url, used)
-            if abs(amount - spent.get(name, 0.0)) > ROUNDING
+            f"{name}: {amount:g} are used, and the log says {sums[name]:g}"
+            for name, amount in used
+            if abs(amount - sums[name]) > ROUNDING
         ),
-        *(f"charge {key} is spent and reserved" for (key,) in _rows(url, held)),
+        *([f"{len(paid)} agents are paid for, and {agents} began"] if len(paid) > agents else []),
+        *([] if any(sums.values()) else ["nothing was charged"]),
     ]
+
+
+def _agents(homes: Sequence[Path]) -> Counter[str]:
+    """The sessions for which agents began to work, by their own word."""
+    ledgers = [home / "ledger" for home in homes]
+    return Counter(line for one in ledgers if one.exists() for line in one.read_text().split())
 
 
 def _rows(url: str, statement: str, *values: object) -> list[tuple[Any, ...]]:
@@ -129,13 +148,15 @@ def _rows(url: str, statement: str, *values: object) -> list[tuple[Any, ...]]:
         return connection.execute(statement.encode(), values or None).fetchall()
 
 
-def _local(home: Path, columns: str) -> list[tuple[Any, ...]]:
+def _local(home: Path) -> list[tuple[Any, ...]]:
     with sqlite3.connect(f"file:{home / LOG}?mode=ro", uri=True) as log:
-        return log.execute(f"SELECT {columns} FROM events WHERE kind IN (?, ?)", KINDS).fetchall()  # noqa: S608 - our own columns
+        return log.execute("SELECT session, kind, at FROM events WHERE kind <> ?", (KEPT,)).fetchall()
 
 
 def _git(remote: Path, *arguments: str) -> str:
-    done = subprocess.run(("git", *arguments), cwd=remote, capture_output=True, text=True, check=True)
+    done = subprocess.run(("git", *arguments), cwd=remote, capture_output=True, text=True, check=False)
+    if done.returncode > 1:  # 1 is: nothing was found
+        raise OSError(done.stderr)
     return done.stdout
 
 

@@ -1,10 +1,9 @@
-"""The machines of a team for `python benchmarks/team`: namespaces, proxies, a database, a remote, nodes."""
+"""The machines of `python benchmarks/team`: their namespaces, links, clones and calls."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,40 +12,43 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from team.world import World
 
 SUPERVISOR: Final = Path(sys.executable).parent / "supervisor"
 LIST: Final = "load"
-OWNER: Final = "supervisor"
-RUN: Final = os.getpid() % 200
-"""Tells what this run makes on the machine from what another one does: links, networks and ports."""
-SPACE: Final = f"svload{RUN}"
-NETWORK: Final = f"10.77.{RUN}"
+OWN: Final = os.getpid() % 10000
+"""Tells the namespaces of two calls on one machine apart."""
+BRIDGE: Final = f"svt{OWN}"
+NETWORK: Final = f"10.77.{OWN % 250}"
 HOST: Final = f"{NETWORK}.254"
 """The address of this machine in the namespaces' network."""
 LOCAL: Final = "127.0.0.1"
-GIT_PORT: Final = 20_000 + 100 * RUN
-PROXY_PORT: Final = GIT_PORT
-"""Two ports for each node come after it."""
+CENTS: Final = 1.25
+"""What an agent says that it cost."""
 WAIT_S: Final = 60.0
 CONFIG: Final = '[judge]\nbackend = "rules"\n[gates]\ndetect = false\n'
 AGENT: Final = """\
 #!/bin/sh
 id=$(sed -n 's/^T\\([0-9][0-9]*\\): .*/\\1/p' | head -n 1)
-echo "$SUPERVISOR_SESSION" >> "$LEDGER"
+echo "$SUPERVISOR_SESSION" >> "$LEDGER"  # that it began
 mkdir -p tasks
 echo "whole = True" > "tasks/part_$id.py"
 sleep "$AGENT_SECONDS"
 case $id in
-*0|*1)  # two of ten write a line into one file, so that they are in conflict where they meet
-    lines=$(grep -v '^[<=>]' shared.py)
-    printf '%s\\npart_%s = True\\n' "$lines" "$id" | sed '/^$/d' | sort -u > shared.py;;
+*0|*1)  # these two of ten write into one file, so that they are in conflict where they meet
+    shared="shared_$((id / 10)).py"
+    lines=$(test ! -e "$shared" || grep -v '^[<=>]' "$shared")
+    printf '%s\\npart_%s = True\\n' "$lines" "$id" | sed '/^$/d' | sort -u > "$shared";;
 esac
+usage='"usage": {"input_tokens": 100, "output_tokens": 28}, "total_cost_usd": 0.0125'
+echo '{"type": "result", "subtype": "success", "result": "done", '"$usage}"
 """
 CHECK: Final = """\
 grep -qx "whole = True" "tasks/part_$1.py" || exit 1
-case $1 in *0|*1) grep -qx "part_$1 = True" shared.py;; esac
+case $1 in *0|*1) grep -qx "part_$1 = True" "shared_$(($1 / 10)).py";; esac
 """
 
 
@@ -68,8 +70,8 @@ class Proxies:
         """Seconds that each way takes, by node; less than 0: nothing arrives."""
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
 
-    def listen(self, node: str, address: str, port: int, to: Path | int) -> None:
-        """Pass what comes to a port on to a socket, or to a port of this machine."""
+    def listen(self, node: str, address: str, to: Path | int) -> int:
+        """Pass what comes to a new port on to a socket, or to a port of this machine; return the new one."""
 
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             try:
@@ -83,13 +85,13 @@ class Proxies:
                 return
             await asyncio.gather(self._pass(node, reader, there[1]), self._pass(node, there[0], writer))
 
-        started = asyncio.run_coroutine_threadsafe(asyncio.start_server(serve, address, port), self._loop)
-        started.result(WAIT_S)
+        started = asyncio.run_coroutine_threadsafe(asyncio.start_server(serve, address, 0), self._loop)
+        return int(started.result(WAIT_S).sockets[0].getsockname()[1])
 
     async def _pass(self, node: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):
             while data := await reader.read(65536):
-                while (delay := self.delay.get(node, 0.0)) < 0:  # noqa: ASYNC110 - another thread says when
+                while (delay := self.delay.get(node, 0.0)) < 0:  # noqa: ASYNC110 - a link that is down
                     await asyncio.sleep(0.2)
                 if delay:
                     await asyncio.sleep(delay)
@@ -99,144 +101,6 @@ class Proxies:
             writer.close()
 
 
-class World:
-    """The database, the remote and the network. A context: everything ends with it."""
-
-    def __init__(self, folder: Path, *, namespaces: bool) -> None:
-        self.folder, self.namespaces = folder, namespaces and os.geteuid() == 0
-        self.remote, self._cluster = folder / "remote.git", folder / "pg"
-        self.proxies = Proxies()
-        self.database_runs = False
-        self._nodes: list[Node] = []
-        self._daemon: subprocess.Popen[bytes] | None = None
-
-    @property
-    def url(self) -> str:
-        """The database's, for its owner."""
-        return f"postgresql://{OWNER}@/team?host={self._cluster}"
-
-    @property
-    def address(self) -> str:
-        """Where nodes reach this machine."""
-        return HOST if self.namespaces else LOCAL
-
-    def __enter__(self) -> Self:
-        self._make_database()
-        self._make_remote()
-        if self.namespaces:
-            run("ip", "link", "add", SPACE, "type", "bridge")
-            run("ip", "address", "add", f"{HOST}/24", "dev", SPACE)
-            run("ip", "link", "set", SPACE, "up")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for node in self._nodes:
-            node.kill()
-            node.remove_network()
-        if self.namespaces:
-            run("ip", "link", "delete", SPACE)
-        if self._daemon:
-            os.killpg(self._daemon.pid, signal.SIGKILL)
-            self._daemon.wait()
-        if self.database_runs:
-            self.stop_database()
-
-    # --- the database ---
-
-    def _make_database(self) -> None:
-        found = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
-        self._binaries = found[-1] if found else Path(shutil.which("initdb") or "/").parent
-        self._cluster.mkdir()
-        self._as_owner: tuple[str, ...] = ()
-        if os.geteuid() == 0:  # which PostgreSQL refuses
-            shutil.chown(self._cluster, "postgres", "postgres")
-            self._as_owner = ("setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups")
-        self._postgres("initdb", "-U", OWNER, "-A", "trust", "-E", "UTF8", "--locale=C")
-        self.start_database()
-        run(self._binaries / "createdb", "-h", self._cluster, "-U", OWNER, "team")
-        run(SUPERVISOR, "team", "init", self.url, HOME=str(self.folder))
-
-    def start_database(self) -> None:
-        """Start it; return when it takes connections."""
-        options = f"-k {self._cluster} -h '' -c max_connections=200"
-        self._postgres("pg_ctl", "-o", options, "-l", str(self._cluster / "log"), "-w", "start")
-        self.database_runs = True
-
-    def stop_database(self) -> None:
-        """Stop it as if it had been killed."""
-        self.database_runs = False
-        self._postgres("pg_ctl", "-m", "immediate", "-w", "stop")
-
-    def _postgres(self, program: str, *arguments: str) -> None:
-        command: list[str | Path] = [
-            *self._as_owner,
-            self._binaries / program,
-            "-D",
-            self._cluster / "data",
-            *arguments,
-        ]
-        done = subprocess.run(  # a server keeps a pipe open
-            command, cwd=self._cluster, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
-        )
-        if done.returncode:
-            sys.exit(f"{program} ended with {done.returncode}: see {self._cluster / 'log'}")
-
-    # --- the remote ---
-
-    def _make_remote(self) -> None:
-        self._hand = self.folder / "by-hand"
-        run("git", "init", "--quiet", "--initial-branch=main", self._hand)
-        (self._hand / "check.sh").write_text(CHECK)
-        (self._hand / "shared.py").touch()
-        self._commit("begin")
-        run("git", "clone", "--quiet", "--bare", self._hand, self.remote)
-        command = ("git", "daemon", "--reuseaddr", f"--listen={LOCAL}", f"--port={GIT_PORT}")
-        rights = ("--export-all", "--enable=receive-pack", f"--base-path={self.folder}", str(self.folder))
-        self._daemon = subprocess.Popen((*command, *rights), start_new_session=True)
-
-    def _commit(self, message: str) -> None:
-        run("git", "add", "--all", cwd=self._hand)
-        who = ("-c", "user.name=A Person", "-c", "user.email=person@example.invalid")
-        run("git", *who, "commit", "--quiet", "-m", message, cwd=self._hand)
-
-    def push_by_hand(self) -> None:
-        """Push a commit of a person's, again where somebody else did meanwhile."""
-        for number in range(20):
-            run("git", "fetch", "--quiet", self.remote, "main", cwd=self._hand)
-            run("git", "reset", "--quiet", "--hard", "FETCH_HEAD", cwd=self._hand)
-            (self._hand / "by-hand").write_text(f"{number}\n")
-            self._commit("by hand")
-            pushed = ("git", "push", "--quiet", self.remote, "HEAD:main")
-            if not subprocess.run(pushed, cwd=self._hand, capture_output=True, check=False).returncode:
-                return
-        sys.exit("the push of a person was refused 20 times")
-
-    # --- the team ---
-
-    def add_tasks(self, number: int) -> None:
-        """Make the list; every fifth task waits for the two before it."""
-        plan = ["# Load", ""]
-        for one in range(1, number + 1):
-            plan += [f"- [ ] `sh check.sh {one}` passes", f"  - check: sh check.sh {one}"]
-            plan += [f"  - after: {one - 1}, {one - 2}"] if one % 5 == 0 else []
-        file = self.folder / "plan.md"
-        file.write_text("\n".join(plan) + "\n")
-        invited = run(SUPERVISOR, "team", "invite", "ann", self.url, "--person", HOME=str(self.folder))
-        url = invited.split("'")[1]
-        run(
-            SUPERVISOR, "team", "add", LIST, "--file", file, HOME=str(self.folder), SUPERVISOR_TEAM_PERSON=url
-        )
-
-    def add_node(self, number: int, agents: int, lease: int, seconds: float) -> Node:
-        """Make a machine that has joined."""
-        node = Node(self, number, agents, lease, seconds)
-        self._nodes.append(node)
-        node.make()
-        return node
-
-
 class Node:
     """A machine: its home, its network and its calls of `supervisor run --team`."""
 
@@ -244,33 +108,34 @@ class Node:
         self._world, self._number, self._agents = world, number, agents
         self._lease, self._seconds = lease, seconds
         self.name, self.home = f"node{number}", world.folder / f"node{number}"
-        self._space = self._link = f"{SPACE}n{number}"
+        self._space, self._link = f"{BRIDGE}n{number}", f"{BRIDGE}n{number}"
         self.exit_codes: list[int] = []
+        self._agent = self.home / "claude"  # whose reports say what it cost
+        self._clone = self.home / "clone"
         self._run: subprocess.Popen[bytes] | None = None
 
     def make(self) -> None:
         """Make its network, its clone and its membership."""
-        world, address, port = self._world, self._world.address, PROXY_PORT + 2 * self._number
+        world, address = self._world, self._world.address
         config = self.home / ".config" / "supervisor"
         config.mkdir(parents=True)
         (config / "config.toml").write_text(CONFIG)
-        (self.home / "agent").write_text(AGENT)
-        (self.home / "agent").chmod(0o755)
+        self._agent.write_text(AGENT)
+        self._agent.chmod(0o755)
         if world.namespaces:
             run("ip", "netns", "add", self._space)
             peer = ("type", "veth", "peer", "name", "eth0", "netns", self._space)
             run("ip", "link", "add", self._link, *peer)
-            run("ip", "link", "set", self._link, "master", SPACE, "up")
+            run("ip", "link", "set", self._link, "master", BRIDGE, "up")
             own = ("ip", "-n", self._space)
             run(*own, "address", "add", f"{NETWORK}.{self._number}/24", "dev", "eth0")
             for device in ("eth0", "lo"):
                 run(*own, "link", "set", device, "up")
-        world.proxies.listen(self.name, address, port, world.folder / "pg" / ".s.PGSQL.5432")
-        world.proxies.listen(self.name, address, port + 1, GIT_PORT)
-        clone = self.home / "clone"
-        self._type("git", "clone", "--quiet", f"git://{address}:{port + 1}/remote.git", str(clone))
+        port = world.proxies.listen(self.name, address, world.folder / "pg" / ".s.PGSQL.5432")
+        git = world.proxies.listen(self.name, address, world.git_port)
+        self._type("git", "clone", "--quiet", f"git://{address}:{git}/remote.git", str(self._clone))
         for name, value in (("user.name", self.name), ("user.email", f"{self.name}@example.invalid")):
-            self._type("git", "-C", str(clone), "config", name, value)
+            self._type("git", "-C", str(self._clone), "config", name, value)
         invited = run(SUPERVISOR, "team", "invite", self.name, world.url, HOME=str(world.folder))
         login = invited.split("'")[1].removeprefix("postgresql://").partition("@")[0]
         url = f"postgresql://{login}@{address}:{port}/team?sslmode=disable"
@@ -279,10 +144,10 @@ class Node:
     def start(self) -> None:
         """Begin to work on the list."""
         options = ("--team", LIST, "--jobs", str(self._agents), "--lease", str(self._lease), "--json")
-        command = self._command(str(SUPERVISOR), "run", *options, "--", str(self.home / "agent"))
+        command = self._command(str(SUPERVISOR), "run", *options, "--", str(self._agent), "-p")
         with (self.home / "told.jsonl").open("ab") as told, (self.home / "errors").open("ab") as errors:
             self._run = subprocess.Popen(
-                command, cwd=self.home / "clone", stdout=told, stderr=errors, start_new_session=True
+                command, cwd=self._clone, stdout=told, stderr=errors, start_new_session=True
             )
 
     def runs(self) -> bool:
