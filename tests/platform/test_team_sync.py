@@ -79,40 +79,33 @@ class Scene:
         return [one.data.state for one in told if isinstance(one.data, TeamLink)]
 
 
-def exchanged(*orders: str, records: dict[str, bytes] | None = None, more: bool = False) -> Exchanged:
+def exchanged(*orders: str, records: dict[str, bytes] | None = None) -> Exchanged:
     found = [
         Record(key=f"organisation/{name}", value=text, revision=1) for name, text in (records or {}).items()
     ]
     return Exchanged(
         name="laptop",
         reached=0,
-        more=more,
         orders=tuple(TeamOrder(machine="m1", session="s1", text=text) for text in orders),
         records=None if records is None else tuple(found),
     )
 
 
-async def test_an_event_is_sent_soon_and_without_one_the_team_is_asked_now_and_then() -> None:
+async def test_orders_are_carried_out_as_they_come() -> None:
     scene = Scene()
     async with scene.running():
-        assert [await scene.next_pause(), await scene.next_pause(1.0)] == [1.0, 5.0]
+        assert await scene.next_pause() == 2.0
         scene.found = exchanged("goal pause", "retry 3")
-        scene.fakes.log.append(LoggedEvent(at=1.0, system="x", data=OrderGiven(name="goal", decided="done")))
-        assert await scene.next_pause() == 1.0
+        assert await scene.next_pause(2.0) == 2.0
         assert scene.obeyed == ["goal pause", "retry 3"]
-        scene.found = exchanged(more=True)
-        assert await scene.next_pause(1.0) == 5.0
-        assert await scene.next_pause(5.0) == 1.0
-        assert await scene.next_pause(1.0) == 1.0, "there is more, so it does not idle"
 
 
 async def test_a_database_that_is_away_is_asked_less_and_less_and_told_once_and_when_it_is_back() -> None:
     scene, pauses = Scene(), list[float]()
     scene.fakes.log.append(LoggedEvent(at=1.0, system="x", data=OrderGiven(name="goal", decided="done")))
     async with scene.running():
-        await scene.next_pause()
+        pauses.append(await scene.next_pause())
         scene.found = AWAY
-        pauses.append(await scene.next_pause(1.0))  # it idles
         for _ in range(1500):  # a day
             pauses.append(await scene.next_pause(pauses[-1]))
         link = scene.sync.link()
@@ -127,7 +120,7 @@ async def test_a_database_that_is_away_is_asked_less_and_less_and_told_once_and_
         scene.found = exchanged()
         await scene.next_pause(pauses[-1])
         assert scene.links() == ["away", "reached"]
-    assert pauses[:8] == [5.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
+    assert pauses[:7] == [2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
 
 
 async def test_a_short_cut_is_not_told_and_nothing_is_said_where_no_team_is_joined() -> None:
@@ -137,13 +130,12 @@ async def test_a_short_cut_is_not_told_and_nothing_is_said_where_no_team_is_join
         scene.found = AWAY
         await scene.next_pause()
         scene.found = exchanged()
-        await scene.next_pause(2.0)
+        await scene.next_pause(4.0)
         link = scene.sync.link()
         assert link == TeamLink(state="reached", detail="joined as laptop, 0 events to send")
         assert not scene.links()
         scene.found = None
-        await scene.next_pause(1.0)
-        await scene.next_pause(5.0)
+        await scene.next_pause(2.0)
         assert scene.sync.link() is None
     assert not scene.fakes.services.incidents.take(ASKING)
 
@@ -152,12 +144,12 @@ async def test_a_fault_of_ours_ends_nothing_and_is_told_like_a_cut() -> None:
     scene = Scene()
     scene.found = ValueError("no number")
     async with scene.running():
-        assert [await scene.next_pause(), await scene.next_pause(2.0)] == [2.0, 4.0]
+        assert [await scene.next_pause(), await scene.next_pause(4.0)] == [4.0, 8.0]
         link = scene.sync.link()
         assert link is not None
         assert "internal error, no number" in link.detail
         scene.found = exchanged()
-        assert await scene.next_pause(4.0) == 1.0
+        assert await scene.next_pause(8.0) == 2.0
 
 
 async def test_the_end_does_not_wait_for_a_database_that_does_not_answer() -> None:
@@ -197,17 +189,15 @@ async def test_the_organisations_files_are_in_force_as_the_team_has_them_and_go_
         assert [edit.path for edit in steering.held("/project")] == [str(path)]
 
         scene.found = AWAY
-        await scene.next_pause(1.0)
-        await scene.next_pause(5.0)
+        await scene.next_pause(2.0)
         assert steering.path_in_force(path).read_text() == "max_attempts = 3\n"
 
         scene.found = exchanged(records={"config.toml": b"max_attempts = 4\n"})
-        await scene.next_pause(2.0)
+        await scene.next_pause(4.0)
         assert steering.path_in_force(path).read_text() == "max_attempts = 4\n"
         assert not steering.held("/project")
 
         scene.found = None
-        await scene.next_pause(1.0)
-        await scene.next_pause(5.0)
+        await scene.next_pause(2.0)
         assert not path.exists()
         assert not steering.path_in_force(path).exists()

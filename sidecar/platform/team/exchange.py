@@ -35,7 +35,7 @@ from sidecar.platform.team.membership import (
 )
 from sidecar.platform.team.money import renew_share
 from sidecar.platform.team.ports import Record, TeamOrder
-from sidecar.platform.team.shipper import SHIPPED, agreed_position, ship_batch, shipped_position
+from sidecar.platform.team.shipper import SHIPPED, agreed_position, ship_all, shipped_position
 from sidecar.platform.team.store import TeamStore
 
 POLL_S: Final = 5.0
@@ -71,14 +71,13 @@ def queue_forgetting(state: Path, wanted: Iterable[EventFilter]) -> None:
 
 
 class Exchanged(Struct, frozen=True, kw_only=True):
-    """What an exchange brought. `reached`: the position up to which the log is there; `more`: it may go on.
+    """What an exchange brought. `reached`: the position up to which the log is there.
 
     `records` are the organisation's, None where it was not yet time to look.
     """
 
     name: str
     reached: int
-    more: bool
     orders: tuple[TeamOrder, ...] = ()
     records: tuple[Record, ...] | None = None
 
@@ -98,8 +97,8 @@ class TeamExchange:
 
     def exchange(self) -> Exchanged | None:
         """Exchange; None where no team is joined. Raises OSError, ServiceError, BadInputError."""
-        joined = load_membership(self._state)
-        if joined is None or joined != self._joined or 0 < self._log.last() < self._reached:
+        joined, last = load_membership(self._state), self._log.last()
+        if joined is None or joined != self._joined or 0 < last < self._reached:
             self.close()
         if joined is None:
             return None
@@ -108,8 +107,10 @@ class TeamExchange:
             self._joined = joined
         team = self._team
         self._forget_queued(team)
-        number, self._reached = ship_batch(team, self._log, joined.ahead)
-        found = Exchanged(name=joined.name, reached=self._reached, more=number > 0)
+        if last != self._reached:
+            ship_all(team, self._log, joined.ahead)
+        self._reached = last
+        found = Exchanged(name=joined.name, reached=last)
         if self._clock.awake() < self._due:
             return found
         if not team.join(joined.sign_of_life(__version__)):

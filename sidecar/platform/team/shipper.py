@@ -43,25 +43,21 @@ COMPARED: Final = 200
 def ship_all(team: TeamLog, log: EventLog, ahead: int = 0) -> int:
     """Ship what the team has not; return how many events that were. Raises OSError."""
     shipped = 0
-    while number := ship_batch(team, log, ahead)[0]:
+    while number := ship_batch(team, log, ahead):
         shipped += number
     return shipped
 
 
-def ship_batch(team: TeamLog, log: EventLog, ahead: int) -> tuple[int, int]:
-    """Ship the next events; return how many, and the position up to which all are there. Raises OSError."""
-    mask, reached = SecretForms().masker({}), shipped_position(team, ahead)
-    batch: list[LoggedEvent] = []
-    size = 0
-    for event in log.read(SHIPPED, after=reached, limit=BATCH_EVENTS):
+def ship_batch(team: TeamLog, log: EventLog, ahead: int) -> int:
+    """Ship the next events; return how many. Raises OSError."""
+    mask, batch, size = SecretForms().masker({}), list[LoggedEvent](), 0
+    for event in log.read(SHIPPED, after=shipped_position(team, ahead), limit=BATCH_EVENTS):
         if size > BATCH_BYTES:
             break
         size += len(encode_event_data(event.data))
-        batch.append(_for_others(event, mask))
-        reached = event.position
-    if batch:
-        team.append(replace(event, position=event.position + ahead) for event in batch)
-    return len(batch), reached
+        batch.append(replace(_for_others(event, mask), position=event.position + ahead))
+    team.append(batch)
+    return len(batch)
 
 
 def shipped_position(team: TeamLog, ahead: int) -> int:

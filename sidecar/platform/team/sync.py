@@ -11,24 +11,23 @@ import logging
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
 from typing import Final, TypeVar
 
 from sidecar.kernel.errors import BadInputError, ServiceError
 from sidecar.kernel.log import TeamLink
 from sidecar.kernel.text import counted
-from sidecar.platform.files import UnusableFileError, ensure_folder, read_whole, write_whole
+from sidecar.platform.files import ensure_folder, write_whole
 from sidecar.platform.paths import ORGANISATION_FILES, organisation_file
 from sidecar.platform.services import PlatformServices, note_event
-from sidecar.platform.steering import TEXT_LIMIT, FilesInForce
-from sidecar.platform.team.exchange import LOOK, ORGANISATION, POLL_S, Exchanged
+from sidecar.platform.steering import FilesInForce
+from sidecar.platform.team.exchange import LOOK, ORGANISATION, Exchanged
 from sidecar.platform.team.ports import Record, TeamOrder
 from sidecar.platform.team.shipper import SHIPPED
 
 T = TypeVar("T")
 TEAM: Final = "team"
 """The system that appends what is told here."""
-COLLECT_S: Final = 1.0
+PAUSE_S: Final = 2.0
 """Seconds between two exchanges; events that come meanwhile are shipped together."""
 LONGEST_PAUSE_S: Final = 60.0
 """Seconds of the longest pause while the database is away; each is twice the one before."""
@@ -54,24 +53,11 @@ class TeamSync:
         self._told = False
 
     async def run(self) -> None:
-        """Exchange after events, and every POLL_S; seldom while the database is away. Until cancelled."""
-        loop, appended, pause = asyncio.get_running_loop(), asyncio.Event(), COLLECT_S
-
-        def wake() -> None:
-            if not appended.is_set():  # else an append costs a stop nothing
-                loop.call_soon_threadsafe(appended.set)
-
-        stop_listening = self._services.log.listen(wake)
-        try:
-            while True:
-                appended.clear()
-                reached = await self._reach()
-                pause = COLLECT_S if reached else min(2 * pause, LONGEST_PAUSE_S)
-                await self._services.clock.pause(pause)
-                if reached and not (self._last and self._last.more):
-                    await self._idle(appended)
-        finally:
-            stop_listening()
+        """Exchange until cancelled, less and less often while the database is away."""
+        pause = PAUSE_S
+        while True:
+            pause = PAUSE_S if await self._reach() else min(2 * pause, LONGEST_PAUSE_S)
+            await self._services.clock.pause(pause)
 
     def link(self) -> TeamLink | None:
         """Return whether the team answers; None where none is joined, or where it is not known yet."""
@@ -104,18 +90,6 @@ class TeamSync:
             log.exception("the exchange with the team failed")
             self._note_away(f"internal error, {error}")
         return not self._away_since
-
-    async def _idle(self, appended: asyncio.Event) -> None:
-        """Wait until something was appended, POLL_S at most."""
-        waits = {
-            asyncio.ensure_future(self._services.clock.pause(POLL_S)),
-            asyncio.ensure_future(appended.wait()),
-        }
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for one in waits:
-                one.cancel()
 
     def _note_reached(self, found: Exchanged | None) -> None:
         self._last, self._away_since = found, 0.0
@@ -161,14 +135,12 @@ def keep_organisation_files(records: Iterable[Record], files: FilesInForce) -> N
     """
     told = {record.key: record.value for record in records}
     for name in ORGANISATION_FILES:
-        path, value, there = organisation_file(name), told.get(f"{ORGANISATION}{name}", b""), b""
-        with suppress(FileNotFoundError, UnusableFileError):
-            there = read_whole(path, TEXT_LIMIT)
-        if value == there:
+        path, value = organisation_file(name), told.get(f"{ORGANISATION}{name}", b"")
+        if value == (path.read_bytes() if path.is_file() else b""):
             continue
+        ensure_folder(path.parent)
         if value:
-            ensure_folder(path.parent)
             write_whole(path, value, durable=True)
         else:
-            path.unlink(missing_ok=True)
+            path.unlink()
         files.vouch(path)
