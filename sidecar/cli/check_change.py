@@ -50,9 +50,7 @@ SIGNED: Final = ("statement", "vsa")
 OPTIONS: Final = (
     click.option("--base", default="", metavar="REF", help="Judge the change since this commit instead."),
     click.option("--head", default="", metavar="REF", help="It ends here, else with the files as they are."),
-    click.option(
-        "--goal-from", type=click.Choice(["pr"]), help="Tell what its text names and nothing touches."
-    ),
+    click.option("--goal-from", type=click.Choice(["pr"]), help="Tell what only its text touches."),
     click.option("--markdown", is_flag=True, help="Print a summary in Markdown."),
     click.option("--annotations", type=FILE, help="Write GitHub's annotations."),
     click.option("--sarif", type=FILE, help="Write the findings as SARIF."),
