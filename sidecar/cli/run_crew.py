@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import PurePath
@@ -98,6 +100,7 @@ async def build_crew(
     commits = run_files.IterationCommits(asked.project, environment) if wish.commit else None
     if commits and (own := await commits.begin()):
         show.tell(RunWarning(text=f"never committed, because you changed it before: {', '.join(own)}"))
+    tools = await asyncio.to_thread(_unprompted_tools)
     return RunParticipants(
         overseer=SidecarOverseer(
             asked.session,
@@ -106,7 +109,7 @@ async def build_crew(
             greet_sidecar,
             assigned.place.folder if assigned else "",
         ),
-        agent=PatientAgent(_build_agent(wish, folders, prices), wish.command[0], budget.limits),
+        agent=PatientAgent(_build_agent(wish, folders, tools, prices), wish.command[0], budget.limits),
         hooks=run_files.UserHooks(
             (settings.run.hooks, project_hooks), environment, mask, settings.run.hook_seconds
         ),
@@ -128,8 +131,9 @@ async def build_crew(
     )
 
 
-def _build_agent(wish: RunOptions, folders: Paths, prices: dict[str, ModelPrice]) -> AgentRunner:
-    tools = _unprompted_tools()
+def _build_agent(
+    wish: RunOptions, folders: Paths, tools: Sequence[str], prices: dict[str, ModelPrice]
+) -> AgentRunner:
     if wish.leave:
         from sidecar.hosts.acp import agent, link  # noqa: PLC0415 - plain commands need none of it
 
@@ -138,7 +142,7 @@ def _build_agent(wish: RunOptions, folders: Paths, prices: dict[str, ModelPrice]
 
 
 def _unprompted_tools() -> tuple[str, ...]:
-    """Our tools that need no permission prompt; none where the sidecar does not answer."""
+    """Our tools that need no permission prompt; none where the sidecar cannot be started."""
     with suppress(SidecarError):
         listed = call_sidecar("tools", None, tuple[ToolListing, ...])
         return tuple(one.offer.name for one in listed if one.on and not one.offer.asks)

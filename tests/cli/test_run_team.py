@@ -154,6 +154,7 @@ def test_a_list_is_done_once_whatever_is_killed_stopped_or_pushed_meanwhile(
     for event in two.events():
         told.append(event)
         if event["event"] == "task" and not pushed:
+            end_sidecar(two.state)  # the next task starts another one
             server.stop("immediate")
             push_by_hand(tmp_path / "seed", remote)
             pushed = True
