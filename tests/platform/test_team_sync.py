@@ -152,6 +152,19 @@ async def test_a_fault_of_ours_ends_nothing_and_is_told_like_a_cut() -> None:
         assert await scene.next_pause(8.0) == 2.0
 
 
+async def test_an_order_is_obeyed_although_the_organisations_files_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    organisation_file("config.toml").parents[2].mkdir(parents=True, exist_ok=True)
+    organisation_file("config.toml").parents[1].touch()  # where the folder should be
+    scene = Scene()
+    scene.found = exchanged("goal pause", records={"config.toml": b"max_attempts = 3\n"})
+    async with scene.running():
+        assert await scene.next_pause() == 2.0, "it could not do all"
+    assert scene.obeyed == ["goal pause"]
+
+
 async def test_the_end_does_not_wait_for_a_database_that_does_not_answer() -> None:
     scene, answered, begun = Scene(), threading.Event(), threading.Event()
 

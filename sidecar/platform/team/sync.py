@@ -80,10 +80,10 @@ class TeamSync:
         try:
             found = await _in_thread(self._exchange)
             self._note_reached(found)
+            for order in found.orders if found else ():  # first: the team does not give them again
+                await self._obey(order)
             if found is None or found.records is not None:
                 keep_organisation_files(found.records or () if found else (), self._services.steering)
-            for order in found.orders if found else ():
-                await self._obey(order)
         except (OSError, ServiceError, BadInputError) as error:
             self._note_away(str(error))
         except Exception as error:
