@@ -70,13 +70,12 @@ class DailySpending:
 
     def today(self) -> Spending:
         """What was spent today; never less than this process has seen (law 9). Never raises."""
-        refused = ""
+        stored, refused = Spending(day=self._day(self._clock.now())), ""
         try:
             stored = self._read()
             refused = self._refusal(self._log)
         except OSError as error:
             log.warning("what was spent today cannot be read: %s", error)
-            stored = Spending(day=self._day(self._clock.now()))
         return replace(self._at_least_seen(stored), refused=refused)
 
     def _at_least_seen(self, spent: Spending) -> Spending:

@@ -90,6 +90,15 @@ def test_judges_and_agents_are_refused_what_the_team_refuses() -> None:
     assert obstacle.text == said
 
 
+def test_what_was_spent_counts_where_the_share_of_the_team_cannot_be_read() -> None:
+    def unreadable(_events: object) -> str:
+        raise OSError("no such disk")
+
+    events = MemoryEventLog()
+    DailySpending(events, ManualClock()).add(500, 1.0, 1)
+    assert DailySpending(events, ManualClock(), refusal=unreadable).today().tokens == 500
+
+
 def test_a_machine_without_a_team_has_no_share(tmp_path: Path) -> None:
     assert not read_share(tmp_path).full
     assert not share_refusal(tmp_path, event_log(tmp_path))
