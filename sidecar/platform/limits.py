@@ -99,25 +99,21 @@ class ServiceLimits:
     async def turn(self, account: str) -> AsyncIterator[float]:
         """Wait until an agent of this account may be started, and hold its slot while it works.
 
-        The block is given for how many seconds the machine was awake meanwhile.
+        An account that is limited holds no slot, which agents of another one could use. The block is given
+        for how many seconds the machine was awake meanwhile.
         """
         began = self.clock.awake()
+        await self._wait(account)
         async with call_slot(self.slots, account.partition(" ")[0], self.clock):
-            await self.wait(account)
             yield self.clock.awake() - began
 
-    async def wait(self, account: str) -> float:
-        """Wait while this account is limited; return for how many seconds the machine was awake.
-
-        Others may find out meanwhile that it lasts longer.
-        """
-        began = self.clock.awake()
+    async def _wait(self, account: str) -> None:
+        """Wait while this account is limited. Others may find out meanwhile that it lasts longer."""
         while (limit := known_limits(self.log).get(account)) and limit.until > self.clock.now():
             if limit != self.told:
                 self.told = limit
                 self.tell(limit)
             await self.clock.pause(min(limit.until - self.clock.now(), FIRST_S))
-        return self.clock.awake() - began
 
     def meet(self, account: str, limit: ServiceLimit) -> None:
         """Note that an agent of this account met a limit.

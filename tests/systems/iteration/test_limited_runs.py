@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -86,7 +87,8 @@ async def test_waits_get_longer_where_no_time_is_told(room: LimitRoom) -> None:
     assert waits == [60, 120, 240, 480, 960, LONGEST_S, LONGEST_S, LONGEST_S]
     room.clock.advance(FORGOTTEN_S + 1)
     limits.meet(ACCOUNT, limit())
-    assert await limits.wait(ACCOUNT) == FIRST_S
+    async with limits.turn(ACCOUNT) as waited:
+        assert waited == FIRST_S
 
 
 @pytest.mark.parametrize(
@@ -106,11 +108,33 @@ def test_a_told_time_is_believed_within_reason(room: LimitRoom, told: float, wai
 async def test_other_runs_of_the_account_wait_too_and_are_told_once(room: LimitRoom) -> None:
     room.limits().meet(ACCOUNT, limit(room.clock.now() + HOUR))
     assert len(current_limits(room.log, room.clock.now())) == 1
-    assert await room.limits().wait("opencode 1a2b3c4d") == 0
-    assert await room.limits().wait(ACCOUNT) == HOUR
+    for account, waits in (("opencode 1a2b3c4d", 0), (ACCOUNT, HOUR)):
+        async with room.limits().turn(account) as waited:
+            assert waited == waits
     assert current_limits(room.log, room.clock.now()) == ()
     (told,) = room.told
     assert describe_limit(told, room.clock.now()).endswith("(claude: usage limit reached)")
+
+
+class NotedSlots:
+    """Implements `CallSlots` without an end; `taken` has when one was taken first."""
+
+    def __init__(self, room: LimitRoom) -> None:
+        self._room, self.taken = room, dict[str, float]()
+
+    def take(self, program: str, token: str) -> bool:
+        self.taken.setdefault(f"{program} {token}", self._room.clock.now())
+        return True
+
+    def free(self, program: str, token: str) -> None:
+        assert f"{program} {token}" in self.taken
+
+
+async def test_an_account_that_is_limited_holds_no_slot_while_it_waits(room: LimitRoom) -> None:
+    until, slots = room.clock.now() + HOUR, NotedSlots(room)
+    room.limits().meet(ACCOUNT, limit(until))
+    async with replace(room.limits(), slots=slots).turn(ACCOUNT):
+        assert list(slots.taken.values()) == [until]
 
 
 def test_an_account_is_the_program_and_a_digest_of_its_credentials() -> None:
