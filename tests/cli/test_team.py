@@ -33,6 +33,7 @@ from sidecar.platform.event_log import EventLogFile
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
 from sidecar.platform.rpc import HelloAnswer
+from sidecar.platform.team import trial_server
 from sidecar.platform.team.membership import Membership, load_membership, open_team, save_membership
 from sidecar.platform.team.ports import TeamTaskState
 from sidecar.systems.supervision.people import SessionReport
@@ -292,6 +293,14 @@ def test_an_agent_may_type_none_of_it(
 def test_without_psycopg_it_says_what_to_install(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     assert "psycopg[binary]" in says("join", NOWHERE, code=1)
+
+
+def test_without_a_postgresql_it_says_what_to_install(
+    says: Says, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial_server, "DEBIAN_PROGRAMS", tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "apt-get install postgresql" in says("up", "--folder", str(tmp_path / "server"), code=1)
 
 
 @pytest.fixture

@@ -66,9 +66,10 @@ class TrialServer:
             self._run("pg_ctl", "-m", "fast", "-w", "stop")
 
     def remove(self) -> None:
-        """End it, and remove its data."""
+        """End it, and remove its data, if it is there."""
         self.stop()
-        shutil.rmtree(self._data)
+        if self.exists():
+            shutil.rmtree(self._data)
 
     def _run(self, program: str, *arguments: str) -> None:
         """Run a program of PostgreSQL on the data, as whom it may be run."""
