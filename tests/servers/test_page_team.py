@@ -11,6 +11,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.limits import ServiceLimit
 from sidecar.kernel.log import LoggedEvent, StopJudged
 from sidecar.kernel.session import SessionKey
+from sidecar.platform.team.membership import JoinedTeam
 from sidecar.platform.team.ports import Account, Machine, TeamTask, TeamTaskState
 from sidecar.platform.team.store import TeamStore
 from sidecar.servers.page.readings import TEAM_SESSIONS_SHOWN, PageReadings
@@ -90,13 +91,14 @@ def test_ten_thousand_sessions_are_shown_a_page_at_a_time(team: TeamPlace) -> No
     assert (found.count("claude-code:"), "All sessions" in found) == (11, True)
 
 
-class Joined:
-    """A team that is there, as the page knows it."""
-
-    is_there = True
+class Joined(JoinedTeam):
+    """A team that is there."""
 
     def __init__(self, team: TeamStore) -> None:
-        self.find = lambda: team
+        self._there = team
+
+    def find(self) -> TeamStore:
+        return self._there
 
 
 async def test_the_page_reads_the_team_of_this_machine_or_says_how_to_join_one(team: TeamPlace) -> None:

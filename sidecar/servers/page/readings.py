@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 
@@ -26,7 +26,7 @@ from sidecar.kernel.rubric import HeldEdit
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
 from sidecar.platform.log_readings import DAY_S, PAID_KINDS
-from sidecar.platform.team.store import TeamStore
+from sidecar.platform.team.membership import JoinedTeam
 from sidecar.servers.page.pictures import DAYS_DRAWN, LEFT_TO_PEOPLE
 from sidecar.systems.supervision.decisions import find_decisions, replay_decision
 from sidecar.systems.supervision.people import CommandLineService
@@ -85,21 +85,12 @@ class KnownDecision(Struct, frozen=True):
     replayed: ReplayedInquiry | None
 
 
-class KnownTeam(Protocol):
-    """The team of this machine; see platform/team/membership.py."""
-
-    @property
-    def is_there(self) -> bool:
-        """Whether there is one."""
-
-    def find(self) -> TeamStore | None:
-        """Return it, None without one. Blocks."""
-
-
 class PageReadings:
     """Reads for the page. All methods raise OSError where the log or a folder cannot be read."""
 
-    def __init__(self, services: Services, people: CommandLineService, team: KnownTeam | None = None) -> None:
+    def __init__(
+        self, services: Services, people: CommandLineService, team: JoinedTeam | None = None
+    ) -> None:
         self._services = services
         self.people = people
         self._team = team
