@@ -526,7 +526,7 @@ esac"""
     job["PATH"] = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
     hostile = "### found\n`$(touch ran)` \"; touch ran; '\n"
     for summary in ("first\n", hostile, ""):
-        assert play_action("comment/action.yml", {"summary": summary}, tmp_path, job) == (0, "")
+        assert play_action(COMMENT, {"summary": summary}, tmp_path, job) == (0, "")
     calls = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
     assert [call.split(" --field")[0] for call in calls] == [
         "token api --silent --method POST repos/shop/shop/issues/3/comments",
@@ -535,7 +535,7 @@ esac"""
     assert (tmp_path / "body").read_text(encoding="utf-8") == f"<!-- supervisor -->\n{hostile}\n"
     assert not (tmp_path / "ran").exists()
     assert (tmp_path / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8") == ""
-    code, _ = play_action("comment/action.yml", {"summary": "third"}, tmp_path, {**job, "FORK": "yes"})
+    code, _ = play_action(COMMENT, {"summary": "third"}, tmp_path, {**job, "FORK": "yes"})
     told = (tmp_path / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8")
     assert (code, told.startswith("No comment: this job may not write one")) == (0, True)
 
@@ -556,11 +556,14 @@ def test_the_template_for_gitlab_writes_a_report(tmp_path: Path, job: dict[str, 
 CONTEXT: Final = {"github.token": "token", "github.event.pull_request.number": "3"}
 
 
+COMMENT: Final = ".github/actions/comment/action.yml"
+
+
 def play_action(file: str, inputs: dict[str, str], folder: Path, job: dict[str, str]) -> tuple[int, str]:
     """Run the steps as GitHub's runner does, each in a shell of its own, until one fails."""
     action: Any = msgspec.yaml.decode((ROOT / file).read_text(encoding="utf-8"))
     known = {f"inputs.{name}": inputs.get(name, one.get("default")) for name, one in action["inputs"].items()}
-    known |= CONTEXT if file.startswith("comment") else {}  # what runs the change gets no token
+    known |= CONTEXT if file == COMMENT else {}  # what runs the change gets no token
     shown = ""
     for step in action["runs"]["steps"]:
         named = {
