@@ -13,8 +13,10 @@ from sidecar.kernel.session import reached_daily_limit
 from sidecar.kernel.settings import Settings
 from sidecar.platform.limits import SLOT_RENEWED_S, call_slot
 from sidecar.platform.log_readings import DailySpending
+from sidecar.platform.team import membership
 from sidecar.platform.team.database import SqliteDatabase
-from sidecar.platform.team.money import read_share, renew_share, share_refusal
+from sidecar.platform.team.membership import Membership, save_membership
+from sidecar.platform.team.money import TeamSlots, read_share, renew_share, share_refusal
 from sidecar.platform.team.ports import Account, Machine, Member
 from sidecar.platform.team.store import TeamStore
 from sidecar.workers.budget import Budget
@@ -102,6 +104,28 @@ def test_what_was_spent_counts_where_the_share_of_the_team_cannot_be_read() -> N
 def test_a_machine_without_a_team_has_no_share(tmp_path: Path) -> None:
     assert not read_share(tmp_path).full
     assert not share_refusal(tmp_path, event_log(tmp_path))
+
+
+def test_only_a_program_whose_calls_at_once_are_limited_asks_the_team(
+    tmp_path: Path, team: TeamStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Membership] = []
+
+    def opens(joined: Membership) -> TeamStore:
+        opened.append(joined)
+        return team
+
+    monkeypatch.setattr(membership, "open_team", opens)
+    save_membership(tmp_path, Membership(url="postgresql://ann@/team", machine=MACHINE))
+    team.set_limit(Account(name="at-once/claude", most=1))
+    renew_share(team, tmp_path, MACHINE, 0)
+    slots = TeamSlots(tmp_path)
+    assert slots.take("opencode", "a")
+    slots.free("opencode", "a")
+    assert not opened
+    assert [slots.take("claude", token) for token in "aba"] == [True, False, True]
+    slots.free("claude", "a")
+    assert slots.take("claude", "b")
 
 
 class OneSlot:

@@ -4,7 +4,8 @@
   transaction, so it is counted once.
 - A machine reserves a share ahead, in the background, and keeps it in a file, so that nobody waits for the
   network: agents and judges go on while what was paid and not shipped yet is less than the share.
-- Where the team is away, calls at once are not limited: nothing stops for the network.
+- Where the team is away, calls at once are not limited: nothing stops for the network. A program that no
+  limit of the team names does not ask it.
 """
 
 from __future__ import annotations
@@ -25,13 +26,7 @@ from sidecar.platform.log_readings import MOST_PAYMENTS, PAID_KINDS
 from sidecar.platform.paths import SHARE_FILE
 from sidecar.platform.state import read_usable_state
 from sidecar.platform.team.membership import JoinedTeam
-from sidecar.platform.team.ports import (
-    AT_ONCE,
-    UNITS,
-    WHOLE_TEAM,
-    Account,
-    Money,
-)
+from sidecar.platform.team.ports import AT_ONCE, UNITS, WHOLE_TEAM, Account, Money
 
 if TYPE_CHECKING:
     from sidecar.platform.ports import EventLog
@@ -50,7 +45,8 @@ log = logging.getLogger(__name__)
 class Share(Struct, frozen=True, kw_only=True):
     """What is reserved for this machine. `shipped`: the position up to which its payments are charged.
 
-    `cents` and `tokens` are None without a limit. `full` says which limit is taken, "" for none.
+    `cents` and `tokens` are None without a limit. `full` says which limit is taken, "" for none. `at_once`:
+    most calls at once in the team, by account.
     """
 
     version: int = 1
@@ -58,6 +54,7 @@ class Share(Struct, frozen=True, kw_only=True):
     cents: float | None = None
     tokens: float | None = None
     full: str = ""
+    at_once: dict[str, float | None] = {}
 
 
 def renew_share(team: Money, state: Path, machine: str, shipped: int) -> Share:
@@ -70,7 +67,13 @@ def renew_share(team: Money, state: Path, machine: str, shipped: int) -> Share:
         if (account := accounts.get(WHOLE_TEAM + unit)) and account.most is not None
     }
     full = [_taken(accounts[WHOLE_TEAM + unit]) for unit, amount in held.items() if not amount]
-    share = Share(shipped=shipped, full="".join(full[:1]), cents=held.get("cents"), tokens=held.get("tokens"))
+    share = Share(
+        shipped=shipped,
+        cents=held.get("cents"),
+        tokens=held.get("tokens"),
+        full="".join(full[:1]),
+        at_once={name: one.most for name, one in accounts.items() if name.startswith(AT_ONCE)},
+    )
     if share != before:
         write_whole(state / SHARE_FILE, msgspec.json.encode(share))
     return share
@@ -116,21 +119,23 @@ class TeamSlots:
 
     def __init__(self, state: Path) -> None:
         """`state`: the user's state folder."""
-        self._joined = JoinedTeam(state)
+        self._state, self._joined = state, JoinedTeam(state)
 
     def take(self, program: str, token: str) -> bool:
         try:
-            if (team := self._joined.find()) is None:
-                return True
-            most = next((one.most for one in team.accounts() if one.name == AT_ONCE + program), None)
-            return most is None or team.take_slot(program, int(most), token)
+            most = read_share(self._state).at_once.get(AT_ONCE + program)
+            team = None if most is None else self._joined.find()
+            return most is None or team is None or team.take_slot(program, int(most), token)
         except UNUSABLE as error:
             log.warning("calls at once of %s are not limited: %s", program, error)
             return True
 
     def free(self, program: str, token: str) -> None:
         try:
-            if (team := self._joined.find()) is not None:
+            if (
+                AT_ONCE + program in read_share(self._state).at_once
+                and (team := self._joined.find()) is not None
+            ):
                 team.free_slot(program, token)
         except UNUSABLE as error:  # it runs out by itself
             log.warning("a slot of %s could not be given back: %s", program, error)
