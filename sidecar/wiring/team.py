@@ -48,16 +48,17 @@ class TeamOrders:
         """Carry out an order; tell the user of its session what was done, or why not. Never raises."""
         session = self._people.find(SessionSelector(session=order.session))
         key = session.key if session else None
+        mask = self._services.secrets.masker({})
         origin = Origin(Giver.UNSURE, f"{order.person} (team)")  # nothing on this machine shows who it is
         try:
             said = await self._carry_out(order, origin)
         except (BadInputError, ToolRuleError, OSError) as error:
             said = f"refused: {error}"
-            refused = OrderGiven(name=order.text[:40], decided="refused", detail=str(error)[:300])
+            refused = OrderGiven(name=mask(order.text)[:40], decided="refused", detail=mask(str(error))[:300])
             note_event(self._services.log, self._services.clock, TEAM, refused, key, origin=origin.seen)
         if said:
-            line = f"Supervisor: {origin.seen} ordered `{order.text}`: {said}"
-            self._services.incidents.report(self._services.secrets.masker({})(line), key)
+            line = mask(f"Supervisor: {origin.seen} ordered `{order.text}`: {said}")
+            self._services.incidents.report(line, key)
 
     async def _carry_out(self, order: TeamOrder, origin: Origin) -> str:
         """Return what is still to be told. Raises BadInputError, ToolRuleError, OSError."""

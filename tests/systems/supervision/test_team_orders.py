@@ -79,3 +79,9 @@ async def test_what_cannot_be_ordered_is_told_and_logged(fakes: Fakes, text: str
     (order,) = fakes.log.read(EventFilter(kinds=("order-given",)))
     assert isinstance(order.data, OrderGiven)
     assert (order.data.decided, order.origin) == ("refused", "eve (team)")
+
+
+async def test_a_secret_in_an_order_reaches_neither_the_log_nor_the_line(fakes: Fakes) -> None:
+    token = "ghp_" + "q8Xz" * 9
+    told = await obey(fakes, token)
+    assert token[:30] not in f"{told}{fakes.log.read(EventFilter())}"
