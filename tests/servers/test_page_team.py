@@ -56,6 +56,7 @@ def test_the_page_shows_first_what_waits_for_a_person_and_then_how_all_stands(te
     assert claim is not None
     ann.settle_task(claim, TeamTaskState.HELD, note="its check fails")
     ann.set_limit(Account(name="team/cents", most=100.0, daily=True))
+    ann.set_limit(Account(name="at-once/claude", most=0))
     ann.note_limit(ServiceLimit(account="claude 1a", until=ann.now() + 600, said="usage limit reached"))
     parts = team_parts(read_team(ann, 10), 0, "")
     assert [name for name, part in parts.items() if part] == [
@@ -68,7 +69,7 @@ def test_the_page_shows_first_what_waits_for_a_person_and_then_how_all_stands(te
     for name, shown in (
         ("needs", ("Needs you (1)", "do T1", "its check fails", "supervisor team give-back chores T1")),
         ("lists", ("chores", "1 held", "1 open")),
-        ("limits", ("0 of 100.0 today", "usage limit reached")),
+        ("limits", ("0 of 100.0 today", "usage limit reached", "claude: 0 calls at once")),
         ("sessions", ("&lt;b&gt;bob", "build-m2", "claude-code:s2", "sent back", "p2")),
         ("machines", ("Machines (2)", "?search=build-m1", "?search=ann")),
     ):

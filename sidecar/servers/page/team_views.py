@@ -91,7 +91,9 @@ def _limits(seen: TeamOverview) -> Html:
         for one in seen.accounts
         if one not in slots
     ]
-    lines = [f"{one.name.removeprefix(AT_ONCE)}: {one.most:g} calls at once" for one in slots if one.most]
+    lines = [
+        f"{one.name[len(AT_ONCE) :]}: {one.most:g} calls at once" for one in slots if one.most is not None
+    ]
     lines += (describe_limit(one, seen.now) for one in seen.limits)
     meters, told = draw_meters(money), fill_each("line", ({"kind": "", "text": line} for line in lines))
     return fill("team-limits", meters=meters, lines=told) if meters or told else NOTHING
