@@ -182,8 +182,7 @@ def status(*, as_json: bool) -> None:
     if as_json:
         echo_json(found)
         return
-    for line in _status_lines(found):
-        echo(line)
+    echo("\n".join(_status_lines(found)))
 
 
 def _read_status(joined: membership.Membership) -> TeamStatus:

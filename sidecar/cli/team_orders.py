@@ -22,7 +22,7 @@ from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.settings import ServiceSettings, Settings
 from sidecar.kernel.text import clean_line
 from sidecar.platform.paths import ORGANISATION_FILES, user_paths
-from sidecar.platform.team import membership
+from sidecar.platform.team import membership, ports
 from sidecar.platform.team.ports import AT_ONCE, UNITS, Account, TeamOrder, TeamTask, TeamTaskState
 from sidecar.platform.team.store import TeamStore
 from sidecar.platform.toml import TomlFile, field_error_lines, fit_toml_fields
@@ -109,7 +109,7 @@ def add(  # noqa: PLR0913 - one parameter per option
     """Add a task to LIST, or with --file those of a plan."""
     if bool(text) == bool(file):
         raise click.UsageError("say what is to be done, or name a plan with --file")
-    typed = PlannedTask(title=" ".join(text), checks=checks)
+    typed = PlannedTask(title=" ".join(text))
     plan = parse_plan(file.read_text("utf-8")) if file else (typed,)
     with team.transaction():
         known = {task.id for task in team.tasks(list_name)}
@@ -123,7 +123,7 @@ def add(  # noqa: PLR0913 - one parameter per option
                 list=checked_session_id(list_name),
                 id=ids[planned.title],
                 content="\n".join((planned.content, *(f"- {one}" for one in planned.criteria))),
-                checks=planned.checks,
+                checks=(*planned.checks, *checks),
                 needs=(*needs, *(ids[title] for title in planned.after if title in ids)),
             )
             if not team.add(task):
@@ -207,11 +207,11 @@ ORDERS.append(list_tasks)
     click.Option(["--daily"], is_flag=True, help="Cents or tokens of each day (UTC)."),
 )
 def limit(team: TeamStore, name: str, *, daily: bool, at_once: int | None, **most: float | None) -> str:
-    """Limit what all (NAME: team) or a list (list/LIST) may spend, or calls of a program at once."""
-    asked = {AT_ONCE + name: at_once, **{f"{name}/{unit}": most[unit] for unit in UNITS}}
+    """Limit what all may spend (NAME: team), or calls of the program NAME at once."""
+    asked = {AT_ONCE + name: at_once, **{ports.WHOLE_TEAM + unit: most[unit] for unit in UNITS}}
     given = [Account(name=one, most=most, daily=daily) for one, most in asked.items() if most is not None]
-    if len(given) != 1:
-        raise click.UsageError("name the most with one of --cents, --tokens and --at-once")
+    if len(given) != 1 or (at_once is None and f"{name}/" != ports.WHOLE_TEAM):
+        raise click.UsageError("type `team --cents N`, `team --tokens N` or `PROGRAM --at-once N`")
     team.set_limit(given[0])
     return f"{given[0].name} is limited. How it stands: supervisor team status"
 
@@ -245,21 +245,21 @@ def approve(team: TeamStore, folder: str) -> str:
         raise click.ClickException("you approved nothing there\n  - see what there is: supervisor trust")
     for approval in approved:
         echo(f"approved: {approval.command}")
-    before = team.load("organisation/trust.json")
+    before = team.load(f"{ports.ORGANISATION}trust.json")
     known = add_to_organisation(before.value if before else b"", approved)
     return _publish(team, "trust.json", known.decode())
 
 
 def _publish(team: TeamStore, name: str, text: str) -> str:
-    before = team.load(f"organisation/{name}")
-    team.save(f"organisation/{name}", text.encode(), before.revision if before else 0)
+    before = team.load(f"{ports.ORGANISATION}{name}")
+    team.save(f"{ports.ORGANISATION}{name}", text.encode(), before.revision if before else 0)
     return f"It counts on each machine within seconds. To take it back: supervisor team withdraw {name}"
 
 
 @_order(click.Argument(["name"], type=click.Choice(ORGANISATION_FILES)))
 def withdraw(team: TeamStore, name: str) -> str:
     """Take a file of the organisation back."""
-    team.remove(f"organisation/{name}")
+    team.remove(f"{ports.ORGANISATION}{name}")
     return f"The organisation has no {name} any more."
 
 

@@ -117,6 +117,7 @@ def test_a_machine_joins_a_database_works_in_it_and_leaves(
     assert says("list") == "L: 1 dropped\nL: 1 open\n"
     says("limit", "team", "--cents", "500", "--daily")
     says("limit", "claude", "--at-once", "3")
+    assert "team --cents N" in says("limit", "list/L", "--cents", "5", code=2), "nobody would charge that"
     assert "box takes it" in says("order", "box", "s1", "goal", "pause")
     assert "box (" in says("order", "boks", "s1", "goal", "pause", code=1)
 
@@ -192,12 +193,12 @@ def test_the_tasks_of_a_plan_are_added_with_what_they_need(
         "- [x] old\n- [ ] one\n  - it is red\n  - check: true\n- [ ] two\n  - after: one\n"
     )
     monkeypatch.setenv("SUPERVISOR_TEAM_PERSON", invited(says, team_url, "--person"))
-    assert "Added: T1, T2" in says("add", "L", "--file", str(tmp_path / "plan.md"))
+    assert "Added: T1, T2" in says("add", "L", "--file", str(tmp_path / "plan.md"), "--check", "make")
     assert "Added: T3" in says("add", "L", "three")
     rows = run_sql(team_url, "SELECT id, content, checks, needs FROM supervisor.tasks ORDER BY place")
     assert rows == [
-        ("T1", "one\n- it is red", '["true"]', "[]"),
-        ("T2", "two", "[]", '["T1"]'),
+        ("T1", "one\n- it is red", '["true", "make"]', "[]"),
+        ("T2", "two", '["make"]', '["T1"]'),
         ("T3", "three", "[]", "[]"),
     ]
 

@@ -34,7 +34,7 @@ from sidecar.platform.team.membership import (
     save_membership,
 )
 from sidecar.platform.team.money import renew_share
-from sidecar.platform.team.ports import Record, TeamOrder
+from sidecar.platform.team.ports import ORGANISATION, Record, TeamOrder
 from sidecar.platform.team.shipper import SHIPPED, agreed_position, ship_all, shipped_position
 from sidecar.platform.team.store import TeamStore
 
@@ -42,8 +42,6 @@ POLL_S: Final = 5.0
 """Seconds between two looks for what is not an event of this machine."""
 LIMIT_SLACK_S: Final = 5.0
 """Seconds by which the clocks of machine and database may seem to move against each other."""
-ORGANISATION: Final = "organisation/"
-"""How the keys of records begin that are files in force on each machine."""
 FORGET: Final = "forget-"
 """How the names of files begin that say what the team is to forget."""
 NOT_AUDIT: Final = tuple(kind for kind in SHIPPED.kinds if kind != AUDIT_KIND)

@@ -85,9 +85,8 @@ def save_membership(state: Path, membership: Membership, password: str = "") -> 
 
 def remove_membership(state: Path) -> None:
     """Forget the team, and the password that is beside it. Raises OSError."""
-    (state / TEAM_FILE).unlink(missing_ok=True)
-    (state / SHARE_FILE).unlink(missing_ok=True)
-    (state / TEAM_PASSWORD_FILE).unlink(missing_ok=True)
+    for name in (TEAM_FILE, SHARE_FILE, TEAM_PASSWORD_FILE):
+        (state / name).unlink(missing_ok=True)
 
 
 def new_machine(state: Path, membership: Membership) -> Membership:

@@ -89,6 +89,10 @@ class TeamLog(Protocol):
 # --- Records ------------------------------------------------------------------------------------------------
 
 
+ORGANISATION: Final = "organisation/"
+"""How the keys of documents begin that are files in force on each machine."""
+
+
 class Record(Struct, frozen=True, kw_only=True):
     """A document of the team. `person` saved it last; `changed`: seconds since the epoch."""
 

@@ -20,8 +20,8 @@ from sidecar.platform.files import ensure_folder, write_whole
 from sidecar.platform.paths import ORGANISATION_FILES, organisation_file
 from sidecar.platform.services import PlatformServices, note_event
 from sidecar.platform.steering import FilesInForce
-from sidecar.platform.team.exchange import LOOK, ORGANISATION, Exchanged
-from sidecar.platform.team.ports import Record, TeamOrder
+from sidecar.platform.team.exchange import LOOK, Exchanged
+from sidecar.platform.team.ports import ORGANISATION, Record, TeamOrder
 from sidecar.platform.team.shipper import SHIPPED
 
 T = TypeVar("T")
