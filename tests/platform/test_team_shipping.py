@@ -59,11 +59,26 @@ def test_a_batch_ends_at_its_number_of_events_and_at_its_bytes(
 ) -> None:
     append(log, *"abcdef")
     monkeypatch.setattr(shipper, "BATCH_EVENTS", 2)
-    assert ship_batch(team, log, 0) == 2
+    assert ship_batch(team, log, 0, 0) == 2
     monkeypatch.setattr(shipper, "BATCH_EVENTS", 500)
     monkeypatch.setattr(shipper, "BATCH_BYTES", 1)
-    assert ship_batch(team, log, 0) == 1
+    assert ship_batch(team, log, 0, 2) == 1
     assert ship_all(team, log) == 3
+
+
+def test_what_is_appended_while_it_is_shipped_waits_for_the_next_time(
+    team: TeamStore, log: EventLogFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(log, "a", "b")
+    carried_out = team.append
+
+    def busy(events: Iterable[LoggedEvent]) -> int:
+        append(log, "more")
+        return carried_out(events)
+
+    monkeypatch.setattr(team, "append", busy)
+    assert ship_all(team, log) == 2
+    assert ship_all(team, log) == 1
 
 
 def test_prompts_stay_and_secrets_are_masked_by_their_form(team: TeamStore, log: EventLogFile) -> None:

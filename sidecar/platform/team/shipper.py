@@ -41,17 +41,20 @@ COMPARED: Final = 200
 
 
 def ship_all(team: TeamLog, log: EventLog, ahead: int = 0) -> int:
-    """Ship what the team has not; return how many events that were. Raises OSError."""
-    shipped = 0
-    while number := ship_batch(team, log, ahead):
+    """Ship what the team has not; return how many events that were. Raises OSError.
+
+    What is appended meanwhile is left for the next time, or a busy machine would ship event by event.
+    """
+    shipped, last = 0, log.last()
+    while (after := shipped_position(team, ahead)) < last and (number := ship_batch(team, log, ahead, after)):
         shipped += number
     return shipped
 
 
-def ship_batch(team: TeamLog, log: EventLog, ahead: int) -> int:
-    """Ship the next events; return how many. Raises OSError."""
+def ship_batch(team: TeamLog, log: EventLog, ahead: int, after: int) -> int:
+    """Ship the next events after a position; return how many. Raises OSError."""
     mask, batch, size = SecretForms().masker({}), list[LoggedEvent](), 0
-    for event in log.read(SHIPPED, after=shipped_position(team, ahead), limit=BATCH_EVENTS):
+    for event in log.read(SHIPPED, after=after, limit=BATCH_EVENTS):
         if size > BATCH_BYTES:
             break
         size += len(encode_event_data(event.data))
