@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sidecar.cli.config import CommandLineFiles
-from sidecar.cli.link import call_sidecar, greet_sidecar
+from sidecar.cli.link import accepted_code, call_sidecar, greet_sidecar
 from sidecar.cli.progress import ProgressView, open_budget
 from sidecar.cli.report import (
     keep_told,
     read_told,
 )
+from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.evidence.gates.approvals import TrustFile, approved_run_hooks
 from sidecar.hosts.command import CommandAgent, command_model, subagent_tool, tells_cost
 from sidecar.hosts.limits import PatientAgent
@@ -39,8 +41,8 @@ from sidecar.systems.iteration.overseer import SidecarOverseer
 from sidecar.systems.iteration.policy.prompt import build_run_prompt
 from sidecar.systems.iteration.ports import AssignedTask, RunParticipants
 from sidecar.wiring.platform import build_platform
-from sidecar.work.merging import Workplace
-from sidecar.work.progress import AgentEnded, RunWarning
+from sidecar.work.merging import Workplace, find_merge_lane
+from sidecar.work.progress import AgentEnded, Progress, RunWarning
 from sidecar.workers.budget import Budget
 
 if TYPE_CHECKING:
@@ -147,3 +149,59 @@ def _unprompted_tools() -> tuple[str, ...]:
         listed = call_sidecar("tools", None, tuple[ToolListing, ...])
         return tuple(one.offer.name for one in listed if one.on and not one.offer.asks)
     return ()
+
+
+# --- a list of a team ---------------------------------------------------------------------------------------
+
+
+class _TaskView(ProgressView):
+    """Shows what the run of one task tells."""
+
+    def __init__(self, tell: Callable[[Progress], None]) -> None:
+        self._tell = tell
+
+    def tell(self, what: Progress) -> None:
+        self._tell(what)
+
+
+async def play_list(wish: RunOptions, folders: Paths, show: ProgressView, *, accept_judged: bool) -> int:
+    """Work on a team's list and return the exit code. Raises BadInputError, OSError."""
+    from sidecar.platform.team.membership import load_membership, open_team  # noqa: PLC0415 - without a team
+    from sidecar.systems.iteration.team import TeamParticipants, TeamPlayer  # noqa: PLC0415 - nothing needs it
+
+    asked = wish.asked
+    if (membership := load_membership(folders.state)) is None:
+        raise BadInputError("this machine has joined no team. Type: supervisor team join URL")
+    platform = build_platform(folders.state, CommandLineFiles())
+    settings, _ = platform.configuration.load()
+    tell = keep_told(platform, SessionKey(runs.RUN_HOST, asked.session), asked.project, show.tell)
+    budget = open_budget(platform, tell, max_tokens=wish.max_tokens, max_cents=wish.max_cents)
+
+    async def build(
+        request: runs.RunRequest, assigned: AssignedTask, tell_of: Callable[[Progress], None]
+    ) -> RunParticipants:
+        return await build_crew(replace(wish, asked=request), folders, _TaskView(tell_of), budget, assigned)
+
+    team = await asyncio.to_thread(open_team, membership)
+    crew = TeamParticipants(
+        team=team,
+        lane=await find_merge_lane(asked.project, asked.team, wish.remote),
+        build=build,
+        clock=platform.clock,
+        tell=tell,
+        mask=platform.secrets.masker(os.environ),
+        environment={**os.environ, WORKER_MARKER: "1"},
+        settings=settings,
+        budget=budget,
+        accepted=lambda code: accepted_code(code, accept_judged=accept_judged),
+        lease=wish.lease,
+    )
+    player = TeamPlayer(crew, asked)
+    try:
+        end = await work_until_signal(player.run())
+    finally:
+        team.close()
+    if end is None:
+        end = replace(player.interrupted(), exit_code=INTERRUPTED_CODE)
+        tell(end)
+    return end.exit_code

@@ -29,7 +29,7 @@ from sidecar.cli.report import (
     show_report,
     tell_report,
 )
-from sidecar.cli.run_crew import RunOptions, build_crew
+from sidecar.cli.run_crew import RunOptions, build_crew, play_list
 from sidecar.cli.run_keys import RunKeys, typed_keys
 from sidecar.cli.signals import INTERRUPTED_CODE, work_until_signal
 from sidecar.hosts.shared import checked_session_id
@@ -189,8 +189,6 @@ def run(  # noqa: PLR0913 - one for each option
             _forget_session(asked.session)
         os.chdir(folders.run)  # the path of a socket has at most 108 bytes, so use it by its name
         if team:
-            from sidecar.cli.run_team import play_list  # noqa: PLC0415 - a run without a team does without
-
             play = play_list(wish, folders, show, accept_judged=accept_judged)
         else:
             play = _run_to_end(wish, folders, show)

@@ -127,12 +127,13 @@ class Worktrees:
         branch = self.branch(name)
         known = go_on and not (await self.git.ask("rev-parse", "--verify", f"refs/heads/{branch}")).exit_code
         place = await self._add(name, branch) if known else await self._add(name, self.base, "-B", branch)
-        if earlier:
-            await self.put_into(name, earlier)
+        await self.put_into(name, earlier)
         return place
 
     async def put_into(self, name: str, earlier: str) -> tuple[str, ...]:
-        """Put all of a branch into a worktree; return the files that are in conflict, with git's marks."""
+        """Put all of a branch, "" for none, into a worktree; return the files that are in conflict."""
+        if not earlier:
+            return ()
         git = replace(self.git, folder=self.place(name))
         await git.ask("merge", "--ff", "--squash", self.branch(earlier))  # ends with 1 where there is one
         return await _changed_files(git, "--diff-filter=U")

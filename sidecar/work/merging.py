@@ -40,12 +40,13 @@ class Workplace:
 class Trial:
     """How a merged tree is tried. `checks` runs our checks there, all that bear on the work or these.
 
-    `asked_about`: changes of checks that its agent was told of; what else is found is added. `look`: see
-    `Worktrees.merge`.
+    `asked_about`: changes of checks that its agent was told of; what else is found is added. `required`:
+    commands that must pass, also where they fail without the work. `look`: see `Worktrees.merge`.
     """
 
     checks: Callable[[Workplace, tuple[str, ...]], Awaitable[MergeChecks]]
     asked_about: set[str]
+    required: tuple[str, ...] = ()
     look: Callable[[Workplace], Awaitable[object]] | None = None
 
 
@@ -122,11 +123,11 @@ class WorkMerging:
             found = await trial.checks(work, () if weakened else unknown)
             base = replace(found, runs=(*base.runs, *found.runs))
             trial.asked_about.update(weakened)
-        if merge_objection(replace(merged, weakened=()), base):  # unless they pass when they are run again
-            await go(after)
+        if merge_objection(replace(merged, weakened=()), base, trial.required):
+            await go(after)  # unless they pass when they are run again
             again = await trial.checks(work, merged.failed)
             merged = replace(merged, runs=(*(run for run in merged.runs if run.passed), *again.runs))
-        why = merge_objection(replace(merged, weakened=weakened), base)
+        why = merge_objection(replace(merged, weakened=weakened), base, trial.required)
         self._known = {before: base.runs} if why else {after: merged.runs}
         return why
 
@@ -135,15 +136,17 @@ class WorkMerging:
         return Workplace(str(place / self._inside), environment, branch)
 
 
-def merge_objection(merged: MergeChecks, before: MergeChecks) -> str:
+def merge_objection(merged: MergeChecks, before: MergeChecks, required: tuple[str, ...] = ()) -> str:
     """Return why work may not be merged, "" where it may.
 
-    What passes without it does not pass with it, or fails in more tests, or is not the check any more that it
-    is without it.
+    What passes without it, or is `required`, does not pass with it, or fails in more tests, or is not the
+    check any more that it is without it.
     """
     known, why = {run.id: run for run in before.runs}, list[str]()
     for run in merged.runs:
-        if not run.passed and (was := known.get(run.id)):
+        if not run.passed and run.command in required:
+            why.append(f"with it `{run.command}` does not pass: {run.why}")
+        elif not run.passed and (was := known.get(run.id)):
             named = 0 < len(was.failing) < NAMED_FAILURES
             more = [name for name in run.failing if named and name not in was.failing]
             if was.passed or more:

@@ -61,7 +61,7 @@ PUSH_TRIES: Final = 3
 """How often a task is merged anew where somebody else pushed meanwhile."""
 GIVE_BACK_S: Final = 30.0
 """Seconds that an interrupted run takes at most to give a task back."""
-UNREACHABLE: Final = (TeamAwayError, TeamRefusedError)
+UNREACHABLE: Final = (RemoteAwayError, TeamAwayError, TeamRefusedError)
 """What is waited for: a network that fails while a connection is made can look like a refusal."""
 INTERRUPTED: Final = policy.TaskEnd(state=TeamTaskState.OPEN, note="it was interrupted")
 LEFT: Final = "Left by a run that was killed"
@@ -121,12 +121,12 @@ class TeamPlayer:
         self._held: dict[asyncio.Task[None], _Held] = {}
         self._busy: set[int] = set()
         self._merge_lock = asyncio.Lock()
-        self._slot = ""
+        self._slot, self._lane_key = "", f"merge/{asked.team}"
         self._number = self._most = self._failures = 0
         self._stops: policy.TaskEnd | None = None
         self._said = ""
         self._warned = set[progress.Progress]()
-        self._away = set[type[OSError]]()
+        self._away = set[type]()
         crew.budget.others = lambda: len(self._busy)
 
     async def run(self) -> progress.RunFinished:
@@ -156,11 +156,8 @@ class TeamPlayer:
     async def _open(self) -> None:
         """Make the lane, and commit what a killed run left in its worktrees to its branches."""
         crew, asked = self._crew, self._asked
-        try:
-            tasks = await asyncio.to_thread(crew.team.tasks, asked.team)
-        except TeamAwayError as error:  # a refusal ends the call here, and is waited for later
-            self._unreachable(error)
-            tasks = await self._shared(crew.team.tasks, asked.team)
+        load = partial(asyncio.to_thread, crew.team.tasks, asked.team)
+        tasks = await self._reached(load, (TeamAwayError,))  # what is refused at first ends the call
         if not tasks:
             raise BadInputError(
                 f'there is no list {asked.team}. Type: supervisor team add {asked.team} "TASK"'
@@ -208,11 +205,7 @@ class TeamPlayer:
         crew = self._crew
         if self._stops or crew.budget.obstacle(len(self._busy), crew.settings):
             return None
-        try:
-            return await asyncio.to_thread(crew.team.claim, self._asked.team, self._crew.lease)
-        except UNREACHABLE as error:
-            self._unreachable(error)
-        return None
+        return await self._shared(crew.team.claim, self._asked.team, crew.lease)
 
     async def _ended(self) -> progress.RunFinished | None:
         """Return the end of the call where nothing is left to do here; else say what is waited for."""
@@ -222,11 +215,7 @@ class TeamPlayer:
             return replace(run_ended("broken", note, asked), outcome=self._stops.stops)
         if why := crew.budget.obstacle(0, crew.settings):
             return run_ended("exhausted", why.text, asked, *why.way)
-        try:
-            tasks, names, paused = await asyncio.to_thread(self._look)
-        except UNREACHABLE as error:
-            self._unreachable(error)
-            return None
+        tasks, names, paused = await self._shared(self._look)
         if policy.tasks_left(tasks):
             self._say(policy.describe_waiting(tasks, names, paused=paused))
             return None
@@ -246,12 +235,7 @@ class TeamPlayer:
         while True:
             await self._crew.clock.pause(self._crew.lease / RENEWALS)
             held = {task: one for task, one in self._held.items() if not one.settled}
-            try:
-                lost = await asyncio.to_thread(self._renew, [one.claim for one in held.values()])
-            except UNREACHABLE as error:
-                self._unreachable(error)
-                continue
-            self._away -= {*UNREACHABLE}
+            lost = await self._shared(self._renew, [one.claim for one in held.values()])
             for task, one in held.items():
                 if one.claim.token in lost and not one.settled:
                     one.lost = True
@@ -259,11 +243,11 @@ class TeamPlayer:
 
     def _renew(self, claims: Sequence[Claim]) -> set[str]:
         """Renew claims and the slot; return the tokens of those that are lost."""
-        team = self._crew.team
+        team, lease = self._crew.team, self._crew.lease
         with team.transaction():
             if self._slot:
-                team.take_slot(self._lane_key, 1, self._slot, self._crew.lease)
-            return team.extend_all(claims, self._crew.lease)
+                team.take_slot(self._lane_key, 1, self._slot, lease)
+            return team.extend_all(claims, lease)
 
     # --- a task ---
 
@@ -300,16 +284,13 @@ class TeamPlayer:
             task=Task(id=task.id, content=task.content),
             place=place,
             feedback=task.note,
-            earlier=partial(self._earlier, name, before),
+            earlier=partial(crew.lane.trees.put_into, name, before),
         )
         run = await crew.build(request, assigned, partial(self._tell_of, held))
         ended = await AgentLoop(run, request).run()
         spent = crew.budget.obstacle(len(self._busy), crew.settings)
         end = policy.end_after_run(task, ended, crew.accepted(ended.exit_code), spent=spent is not None)
         return await self._merge(held, request, run.overseer) if end.state == "merge" else end
-
-    async def _earlier(self, name: str, before: str) -> tuple[str, ...]:
-        return await self._crew.lane.trees.put_into(name, before) if before else ()
 
     async def _merge(self, held: _Held, request: RunRequest, overseer: SidecarSession) -> policy.TaskEnd:
         """Merge what was done for a task into the remote's branch; return what becomes of the task."""
@@ -320,7 +301,7 @@ class TeamPlayer:
         async def checks(at: Workplace, only: tuple[str, ...]) -> MergeChecks:
             return await overseer.checks(at.folder, at.environment, only, request.goal.condition)
 
-        trial = Trial(checks=checks, asked_about=self._asked_about[task.id])
+        trial = Trial(checks=checks, asked_about=self._asked_about[task.id], required=task.checks)
         marked = f"{message}\n\n{TRAILER}: {policy.task_title(task)}"
 
         async def deliver() -> policy.TaskEnd:
@@ -362,10 +343,6 @@ class TeamPlayer:
                 self._slot = ""
                 with suppress(OSError):  # else it runs out
                     await asyncio.to_thread(team.free_slot, self._lane_key, token)
-
-    @property
-    def _lane_key(self) -> str:
-        return f"merge/{self._asked.team}"
 
     # --- its end ---
 
@@ -417,22 +394,21 @@ class TeamPlayer:
 
     async def _shared(self, call: Callable[..., T], *arguments: object) -> T:
         """Ask the team; wait while it does not answer."""
-        while True:
-            try:
-                return await asyncio.to_thread(call, *arguments)
-            except UNREACHABLE as error:
-                self._unreachable(error)
-            await self._crew.clock.pause(POLL_S)
+        return await self._reached(partial(asyncio.to_thread, call, *arguments))
 
-    async def _reached(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Do what needs the remote; wait while that is away."""
+    async def _reached(
+        self, call: Callable[[], Awaitable[T]], waits: tuple[type[OSError], ...] = UNREACHABLE
+    ) -> T:
+        """Do what needs the database or the remote; wait while that does not answer."""
+        failed: OSError | None = None
         while True:
             try:
                 done = await call()
-            except RemoteAwayError as error:
+            except waits as error:
+                failed = error
                 self._unreachable(error)
             else:
-                self._away.discard(RemoteAwayError)
+                self._away.discard(type(failed))
                 return done
             await self._crew.clock.pause(POLL_S)
 

@@ -235,6 +235,18 @@ async def test_work_that_breaks_a_check_is_tried_again_and_then_held(remote: Pat
     assert (merged_tasks(remote), "T1-3" in git(remote, "branch")) == ([], True)
 
 
+@pytest.mark.parametrize(("own", "merged"), [((), ["T1"]), (("make",), [])])
+async def test_a_tasks_own_check_must_pass_where_it_is_merged_though_it_fails_there_anyway(
+    remote: Path, tmp_path: Path, own: tuple[str, ...], merged: list[str]
+) -> None:
+    machine = TeamMachine(tmp_path, "one", writes)
+    machine.tasks((), checks=own)
+    machine.passes = lambda _: False
+    await machine.play()
+    assert merged_tasks(remote) == merged
+    assert ("with it `make` does not pass: " in machine.task("T1").note) is bool(own)
+
+
 async def test_a_paused_list_is_waited_for_and_said(tmp_path: Path) -> None:
     machine = TeamMachine(tmp_path, "one", writes)
     machine.tasks(())
