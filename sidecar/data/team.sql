@@ -328,6 +328,9 @@ RETURNING id
 -- statement give_back_tasks
 UPDATE tasks SET state = 'open', token = '', until = 0 WHERE machine = %(machine)s AND state = 'claimed'
 
+-- statement give_back_money
+UPDATE charges SET reserved = 0 WHERE machine = %(machine)s AND reserved > 0
+
 -- statement leave_machine
 DELETE FROM machines WHERE id = %(machine)s
 

@@ -26,7 +26,7 @@ TEAM_PASSWORD_FILE: Final = "team-password"  # noqa: S105 - a file's name
 SECRET_FILES: Final = ("mcp-token", TEAM_PASSWORD_FILE)
 """In the state folder: what an agent's tools may not even read."""
 TEAM_FOLDER: Final = "team"
-"""In the state folder: which team this machine joined, and what is kept of it for when it is away."""
+"""In the state folder: the organisation's files, and what the team is still to forget."""
 ORGANISATION_FILES: Final = ("rubric.md", "config.toml", "trust.json")
 """What of the organisation is in force on each machine of a team, in TEAM_FOLDER."""
 LOCKS_FILE: Final = "governance/locks/held.json"

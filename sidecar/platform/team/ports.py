@@ -290,7 +290,7 @@ class Machines(Protocol):
         """Enter a machine, or renew its sign of life; False where its id has another fingerprint."""
 
     def leave(self) -> None:
-        """Take this machine off the list, and give its tasks back."""
+        """Take this machine off the list, and give back its tasks and what it reserved."""
 
     def machines(self) -> tuple[Machine, ...]:
         """The machines, the one seen last first."""

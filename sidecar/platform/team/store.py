@@ -302,8 +302,8 @@ class TeamStore:
 
     def leave(self) -> None:
         with self.transaction():
-            self._rows("give_back_tasks", machine=self._member.machine)
-            self._rows("leave_machine", machine=self._member.machine)
+            for statement in ("give_back_tasks", "give_back_money", "leave_machine"):
+                self._rows(statement, machine=self._member.machine)
 
     def machines(self) -> tuple[Machine, ...]:
         return self._found(Machine, "list_machines")

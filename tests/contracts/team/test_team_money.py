@@ -171,6 +171,14 @@ def test_no_more_is_reserved_than_there_is_by_who_asks_at_once(team: TeamPlace, 
     assert account.used == 8
 
 
+def test_a_machine_that_leaves_gives_back_what_it_reserved(store: TeamStore, other: TeamStore) -> None:
+    store.set_limit(Account(name=A, most=10))
+    assert store.reserve(A, 6, "a")
+    assert other.reserve(A, 1, "b")
+    store.leave()
+    assert [one.reserved for one in other.accounts()] == [1]
+
+
 def test_of_the_slots_of_a_key_no_more_are_taken_than_it_has(store: TeamStore, other: TeamStore) -> None:
     assert store.take_slot("model", 2, "a")
     assert store.take_slot("model", 2, "a"), "it is renewed"
