@@ -66,6 +66,10 @@ LIMIT_S: Final = 30.0
 """Seconds for each method of the port."""
 LIST_FILES: Final = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
 NAMES_LEFT: Final = ("-r", "-z", "--name-only", "--no-renames", "--diff-filter=D")
+ALL_LINKS: Final = ("-r", "-z", "--no-renames", "--ignore-submodules=none")
+"""Shows also submodules that the change's own .gitmodules tells git to ignore."""
+MODES: Final = len(":100644 100644")
+"""Characters of a line of git's raw diff that hold the modes; names of objects follow."""
 NEW_FIRST: Final = (CopyVersion.NOW, CopyVersion.WHOLE, CopyVersion.NEW_CHECKS, CopyVersion.BASE_PRODUCT)
 """Copies of which what is no code, or bears on a check, is of now."""
 UNMIXED: Final = (CopyVersion.BASE, CopyVersion.NOW, CopyVersion.WHOLE)
@@ -194,7 +198,7 @@ class GitWorkspace:
             own = with_user_objects(git, found)
             await write_files(own, tree, into)
             dropped = await own.names("diff-tree", *NAMES_LEFT, f"{began}^{{tree}}", tree)
-        raw = await found.git.names("diff-tree", "-r", "-z", "--no-renames", began, commit)
+        raw = await found.git.names("diff-tree", *ALL_LINKS, began, commit)
         pairs = zip(raw[::2], raw[1::2], strict=True)
         await link_surroundings(room, found, into, math.inf)
         await asyncio.to_thread(_remove_files, into, dropped)  # what was followed and is ignored now
@@ -205,7 +209,7 @@ class GitWorkspace:
             began=began,
             commit=commit,
             tree=tree,
-            submodules=tuple(path for how, path in pairs if snapshot.SUBMODULE_MODE in how),
+            submodules=tuple(path for modes, path in pairs if snapshot.SUBMODULE_MODE in modes[:MODES]),
         )
 
     @_bounded(lambda why: ProjectChanges(unseen=why))

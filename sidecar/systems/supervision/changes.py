@@ -190,7 +190,8 @@ async def check_change(
     inquiry, _ = await loop.decide(stop, Session(key=KEY, project=change.project, goal=goal))
     found = [*_findings(inquiry, goal, wish, gates), *_claimed_findings(inquiry, wish, since), *unseen]
     for run in inquiry.runs:
-        if run.outcome is Outcome.PASSED and run.gate.command.startswith(MODULE) and run.seconds < TRACED_S:
+        counts = run.gate.kind is Kind.TESTS and run.gate.command.startswith(MODULE)
+        if counts and run.outcome is Outcome.PASSED and run.seconds < TRACED_S:
             at = GateContext(project=stop.project, tree="", environment=stop.environment)
             product = [file for file in since.files if file.path in inquiry.project_state.code]
             ran, lines = await count_run_lines(run.gate, at, product, offered.settings.seconds)
