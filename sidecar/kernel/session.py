@@ -50,17 +50,21 @@ class ProgressSnapshot(Struct, frozen=True, kw_only=True):
 
 
 class Objection(Struct, frozen=True, kw_only=True):
-    """What a stop was, or would have been, sent back for on a tree. `held`: who took it back, and why."""
+    """What a stop was, or would have been, sent back for on a tree.
+
+    `goal` is the id of the goal, "" for none. `held`: who took it back, and why.
+    """
 
     kind: str
     tree: str
     missing: tuple[str, ...]
+    goal: str = ""
     held: str = ""
 
     def covers(self, other: Objection, point: str) -> bool:
-        """Whether this has a point of another one; a judge words points anew: of its own, the kind tells."""
+        """Whether this has a point of another one; a judge words its own anew, so the goal tells."""
         same = self.tree == other.tree and self.kind == other.kind
-        return same and (point in self.missing or self.kind == JUDGED_KIND)
+        return same and (self.goal == other.goal if self.kind == JUDGED_KIND else point in self.missing)
 
 
 class Continuation(Struct, frozen=True, kw_only=True):

@@ -60,6 +60,13 @@ def test_what_is_held_is_not_asked_again_on_the_same_files_and_the_goal_stays_op
     assert again(let_ask, then).sent_back.feedback.missing
 
 
+def test_what_a_judge_missed_is_held_for_that_goal_alone() -> None:
+    unfinished = World(judge=judged(incomplete("comments")))
+    held, _ = told(sent_back(unfinished), "hold it is right")
+    another, _ = told(held, "translate the messages")
+    assert again(another, unfinished).sent_back.feedback.missing
+
+
 def test_what_comes_on_top_is_asked_for_alone() -> None:
     both = World(outcomes={"check:1": Outcome.FAILED, "check:2": Outcome.FAILED})
     before = play(with_goal(checks=("make", "lint")), both).session

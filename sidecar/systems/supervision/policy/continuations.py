@@ -73,7 +73,8 @@ def new_continuation_id(session: Session) -> str:
 def send_agent_back(inquiry: Inquiry, missing_work: MissingWork, at: float) -> tuple[Inquiry, Ruling]:
     """Issue another continuation, or rest because a person holds it, the budget is spent or nothing moves."""
     goal, session, tree = active_goal(inquiry.session), inquiry.session, inquiry.project_state.tree
-    found = Objection(kind=missing_work.kind, tree=tree, missing=missing_work.missing)
+    about = goal.id if goal else ""
+    found = Objection(kind=missing_work.kind, tree=tree, missing=missing_work.missing, goal=about)
     held = {point: one.held for one in session.held for point in found.missing if one.covers(found, point)}
     if held and held.keys() >= set(found.missing):
         detail = f"{'; '.join(dict.fromkeys(held.values()))}: {missing_work.reason}"

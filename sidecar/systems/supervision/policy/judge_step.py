@@ -29,7 +29,7 @@ from sidecar.kernel.evidence import (
 )
 from sidecar.kernel.goal import Goal, GoalStatus, add_spending
 from sidecar.kernel.runs import RUN_HOST
-from sidecar.kernel.session import active_goal, reached_cents_limit, reached_daily_limit
+from sidecar.kernel.session import JUDGED_KIND, active_goal, reached_cents_limit, reached_daily_limit
 from sidecar.kernel.text import counted
 from sidecar.systems.supervision.policy.continuations import (
     end_goal,
@@ -206,7 +206,7 @@ def _missing_from_verdict(inquiry: Inquiry, case: JudgeCase, verdict: Incomplete
     gaps = upheld_gaps(verdict, case)
     cited = {number for gap in gaps for number in gap.evidence}
     return MissingWork(
-        kind="incomplete" if case.condition else inquiry.suspicion.split(":", 1)[0],
+        kind=JUDGED_KIND if case.condition else inquiry.suspicion.split(":", 1)[0],
         missing=tuple(gap.point for gap in gaps),
         next_step=verdict.next_step,
         evidence=tuple(fact for fact in inquiry.evidence if fact.id in cited),

@@ -244,7 +244,7 @@ def _hold(session: Session, why: str) -> CommandOutcome:
         return session, refusal(
             "there is nothing to hold: no stop of this session was sent back on known files"
         )
-    held = (*(one for one in session.held if one != last), replace(last, held=why))[-HELD_LIMIT:]
+    held = (*session.held, replace(last, held=why))[-HELD_LIMIT:]
     points = clean_line("; ".join(last.missing), CONDITION_SHOWN)
     return replace(session, objection=None, held=held), CommandReply(
         headline=f"not asked again while the files are as they were: {points}",
