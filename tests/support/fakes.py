@@ -24,7 +24,7 @@ from sidecar.kernel.events import (
 from sidecar.kernel.evidence import FileBaseline, FileChange, ProjectChanges, Verdict
 from sidecar.kernel.gate import Gate, GateRun
 from sidecar.kernel.goal import Goal
-from sidecar.kernel.log import LoggedEvent
+from sidecar.kernel.log import EventFilter, LoggedEvent
 from sidecar.kernel.orders import CommandName, parse_order
 from sidecar.kernel.session import Session, SessionKey
 from sidecar.kernel.settings import Settings
@@ -153,14 +153,20 @@ class FailingStore(MemorySessionStore):
 
 
 class FailingLog(MemoryEventLog):
-    """A log on a disk that may be full."""
+    """A log on a disk that may be full, or unreadable."""
 
     full = False
+    unreadable = False
 
     def append(self, event: LoggedEvent) -> int:
         if self.full:
             raise OSError(errno.ENOSPC, "No space left on device")
         return super().append(event)
+
+    def newest(self, wanted: EventFilter, number: int, *, after: int = 0) -> tuple[LoggedEvent, ...]:
+        if self.unreadable:
+            raise OSError(errno.EIO, "Input/output error")
+        return super().newest(wanted, number, after=after)
 
 
 @dataclass

@@ -76,7 +76,7 @@ STALE_CONTINUATION = "not sent to the agent, as what was typed after its stop ca
 """The answer to a continuation that the host sends as a prompt, and too late."""
 
 SWITCHED_ON = "Supervisor: on. To hold the agent to a goal, type: /supervisor:goal all tests pass"
-SHADOW_STOPS_READ = 500
+STOPS_READ = 500
 """Stops of which shadow mode is summed up."""
 SETTINGS_WRONG = "Supervisor: settings have errors, defaults hold there: {}. Type: supervisor config edit"
 
@@ -284,7 +284,10 @@ class Supervisor:
         """Say in a line what shadow mode is, or would have done by now; "" where it is off."""
         if settings.mode != "shadow":
             return ""
-        newest = self._services.log.newest(EventFilter(kinds=(event_kind(StopJudged),)), SHADOW_STOPS_READ)
+        try:
+            newest = self._services.log.newest(EventFilter(kinds=(event_kind(StopJudged),)), STOPS_READ)
+        except OSError:  # what was ordered holds all the same
+            newest = ()
         stops = (
             Decision(at=one.at, day="", session=one.session, project=one.project, stop=one.data)
             for one in newest

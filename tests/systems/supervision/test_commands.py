@@ -132,8 +132,10 @@ async def test_switched_off_a_goal_cannot_be_resumed(fakes: Fakes) -> None:
     assert fakes.goal().status is GoalStatus.PAUSED
 
 
-async def test_in_shadow_mode_every_answer_says_so() -> None:
+@pytest.mark.parametrize("unreadable", [False, True])
+async def test_in_shadow_mode_every_answer_says_so_whatever_the_log_does(*, unreadable: bool) -> None:
     fakes = Fakes(configuration=FixedConfiguration(Settings(mode="shadow")))
+    fakes.log.unreadable = unreadable
     reply = await fakes.reply(command("all tests pass"))
     assert reply.text.count("\nSupervisor: shadow mode: nothing is sent back, only recorded. ")
 
