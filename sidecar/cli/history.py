@@ -36,11 +36,7 @@ from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
 from sidecar.platform.team.membership import open_team
 from sidecar.servers.methods import EventsPage, EventsRequest
-from sidecar.systems.supervision.decisions import (
-    read_decisions,
-    replay_decision,
-    worker_spending,
-)
+from sidecar.systems.supervision.decisions import read_decisions, replay_decision, worker_spending
 from sidecar.systems.supervision.policy.decision_story import (
     RULING_WORDING,
     STAGE_WORDING,
@@ -251,11 +247,7 @@ def stats(  # noqa: PLR0913 - one for each option
 
 
 def _print_figures(
-    rows: Sequence[Struct],
-    total: Sequence[Struct],
-    by: str,
-    form: str | None,
-    rare: Sequence[str] = RARE,
+    rows: Sequence[Struct], total: Sequence[Struct], by: str, form: str | None, rare: Sequence[str] = RARE
 ) -> None:
     """Print figures as a table or for a script, and below several of them their `total`."""
     if form:

@@ -25,6 +25,7 @@ GITHUB = "198982749+Copilot@users.noreply.github.com"
         ("work", f"Add it\n\nco-authored-by: X <{GITHUB}>", "", ("copilot",)),
         ("work", "Add it", f"copilot <{GITHUB}>", ("copilot",)),
         ("cursor/add-it", "Add it", "", ("cursor",)),
+        ("HEADcodex/it", "Add it", "", ()),
         ("cursor/it", "Add it\n\nCo-authored-by: aider (m) <aider@aider.chat>", "", ("aider", "cursor")),
         ("cursors", "Add it\n\nCo-authored-by: Claude <claude@dupont.fr>", "Claude <c@x.org>", ()),
         ("work", "Claude did it\n\nwith Codex\n\nSigned-off-by: Codex", "", ()),

@@ -304,8 +304,7 @@ def fails_by_assertion(run: GateRun, name: str) -> bool:
 
 
 def _some_went(now: GateRun, base: GateRun) -> bool:
-    fewer = now.executed is not None and base.executed is not None and now.executed < base.executed
-    return fewer or (now.skipped or 0) > (base.skipped or 0)
+    return fewer_ran(now, base) or (now.skipped or 0) > (base.skipped or 0)
 
 
 # --- In words -----------------------------------------------------------------------------------------------

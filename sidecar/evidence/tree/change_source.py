@@ -63,9 +63,9 @@ async def read_change_source(
     said = await found.git.ask("log", "--no-merges", form, f"{began}..{commit}", "--")
     commits = [line.split("\0") for line in said.output.decode("utf-8", "replace").split("\n")]
     name = (await found.git.ask("rev-parse", "--abbrev-ref", head or "HEAD", "--")).output
-    here = name.decode("utf-8", "replace").partition("\n")[0].removeprefix("HEAD")
+    here = name.decode("utf-8", "replace").partition("\n")[0]
     told = (environment.get(variable, "") for variable in known.branch_variables)
-    branch = next(filter(None, told), here)
+    branch = next(filter(None, told), "" if here == "HEAD" else here)
     for remote in found.remotes:
         branch = branch.removeprefix(f"{remote}/")
     authors = dict.fromkeys(author for author, *_ in commits if author)

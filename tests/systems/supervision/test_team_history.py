@@ -27,7 +27,7 @@ def team(tmp_path: Path) -> Iterator[TeamPlace]:
 
 
 def stop(position: int, session: str, decided: str, tree: str = "", day: int = 0) -> LoggedEvent:
-    data = StopJudged(decided=decided, tree=tree, seconds=2.0, judge="cli", judge_tokens=10, judge_cents=0.5)
+    data = StopJudged(decided=decided, tree=tree, seconds=2.1, judge="cli", judge_tokens=10, judge_cents=0.1)
     key = SessionKey("claude-code", session)
     return LoggedEvent(
         at=day * DAY + position, system="supervision", position=position, session=key, project="/p", data=data
@@ -72,9 +72,9 @@ def test_the_figures_of_a_team_are_summed_by_any_field_and_count_an_event_once(t
             sent_back=1,
             achieved=1,
             judged=1,
-            seconds=6.0,
+            seconds=6.3,
             tokens=30,
-            cents=1.5,
+            cents=0.3,
             unpriced=0,
         ),
     )

@@ -203,7 +203,7 @@ def sum_day_figures(days: Iterable[DayFigures], by: str) -> tuple[StopFigures, .
         groups.setdefault(getattr(one, by, by), []).append(one)
     fields = [name for name in StopFigures.__struct_fields__ if name in DayFigures.__struct_fields__]
     return tuple(
-        StopFigures(name=name, **{field: sum(getattr(one, field) for one in found) for field in fields})
+        StopFigures(name=name, **{key: round(sum(getattr(one, key) for one in found), 2) for key in fields})
         for name, found in groups.items()
     )
 
