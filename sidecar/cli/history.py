@@ -27,6 +27,7 @@ from sidecar.cli.screen import Screen, new_table
 from sidecar.cli.status import cost_text
 from sidecar.cli.team_orders import joined_membership
 from sidecar.kernel.log import LoggedEvent
+from sidecar.kernel.session import short_session
 from sidecar.kernel.stop_history import DayFigures
 from sidecar.kernel.text import clean_line, escape_unprintable
 from sidecar.platform.client import SidecarClient
@@ -58,8 +59,6 @@ RARE: Final = ("judged", "unpriced", "would_send_back", "would_be_right")
 """Figures that have a column only where there are any."""
 WHY_LENGTH: Final = 200
 """Characters of a reason in a table."""
-SHORT_ID: Final = 8
-"""Characters of a session's id in a table; the beginning of an id is enough to name it."""
 NOTHING_FOUND: Final = "no agent has stopped here yet (`--all`: in every folder), or it was forgotten"
 ISO: Final = "%Y-%m-%dT%H:%M:%S%z"
 """How a spreadsheet reads times."""
@@ -173,7 +172,7 @@ def history(  # noqa: PLR0913 - one for each option
         "when", *(("who", "machine") if team else ()), "session", "decided", "why", "afterwards"
     )
     for one in lines:
-        when, short = local_time(one.at)[5:16], one.session.rpartition(":")[2][:SHORT_ID]
+        when, short = local_time(one.at)[5:16], short_session(one.session.rpartition(":")[2])
         whose = (one.person, one.machine) if team else ()
         cells = (when, *whose, short, one.decided, one.why[:WHY_LENGTH], one.afterwards)
         table.add_row(*(Text(escape_unprintable(cell)) for cell in cells))

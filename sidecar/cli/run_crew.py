@@ -29,7 +29,7 @@ from sidecar.kernel import runs
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.log import EventFilter, RunTold, event_kind
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.settings import ModelPrice, model_prices
+from sidecar.kernel.settings import ModelPrice, Settings, model_prices
 from sidecar.platform.client import SidecarError
 from sidecar.platform.log_readings import MOST_PAYMENTS
 from sidecar.platform.paths import Paths
@@ -70,6 +70,15 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     worktrees: Worktrees | None = None
 
 
+def require_price(wish: RunOptions, settings: Settings) -> None:
+    """Raise BadInputError where cents are limited and nobody can tell what the agent costs."""
+    name = command_model(wish.command)
+    if wish.max_cents and not (wish.leave or tells_cost(wish.command, model_prices(settings))):
+        raise BadInputError(
+            f'a limit in cents is set, and no price of {name}. Set [price."{name}"]: supervisor config edit'
+        )
+
+
 async def build_crew(
     wish: RunOptions,
     folders: Paths,
@@ -83,9 +92,8 @@ async def build_crew(
     files = CommandLineFiles()
     platform = build_platform(folders.state, files)
     settings, _ = platform.configuration.load()
-    prices, name = model_prices(settings), command_model(wish.command)
-    if wish.max_cents and not (wish.leave or tells_cost(wish.command, prices)):
-        raise BadInputError(f'a limit in cents is set, and no price of {name}: set [price."{name}"]')
+    require_price(wish, settings)
+    prices = model_prices(settings)
     mask = platform.secrets.masker(environment)
     key = SessionKey(runs.RUN_HOST, asked.session)
     tell = keep_told(platform, key, asked.project, show.tell)
@@ -174,6 +182,7 @@ async def play_list(wish: RunOptions, folders: Paths, show: ProgressView, *, acc
         raise BadInputError("this machine has joined no team. Type: supervisor team join URL")
     platform = build_platform(folders.state, CommandLineFiles())
     settings, _ = platform.configuration.load()
+    require_price(wish, settings)  # before a task is claimed: none is to blame for it
     tell = keep_told(platform, SessionKey(runs.RUN_HOST, asked.session), asked.project, show.tell)
     budget = open_budget(platform, tell, max_tokens=wish.max_tokens, max_cents=wish.max_cents)
 

@@ -29,6 +29,7 @@ from sidecar.platform.team import membership, ports, shipper, trial_server
 from sidecar.platform.team.postgres import AGENT_ROLE, PERSON_ROLE, PostgresDatabase, TeamCheck
 from sidecar.platform.team.store import ListCount, TeamStore
 from sidecar.systems.supervision.people import SessionReport
+from sidecar.systems.supervision.team import list_lines
 
 ADMIN_URL: Final = click.argument("url", envvar="SUPERVISOR_TEAM_ADMIN")
 FOLDER: Final = click.option(
@@ -75,7 +76,8 @@ def up(folder: Path) -> None:
     server = trial_server.TrialServer(folder)
     if server.exists():
         server.start()
-        echo(f"It runs again, with the logins that it had: {folder}")
+        echo(f"It runs, with the logins that it had: {folder}")
+        echo("Where these are lost, begin anew, without its data: supervisor team down --remove")
         return
     try:
         password = server.make()
@@ -105,7 +107,10 @@ def down(folder: Path, *, remove: bool) -> None:
 @team.command()
 @ADMIN_URL
 def init(url: str) -> None:
-    """Make what a team needs in the database of an administrator's URL, or bring it to this version."""
+    """Make what a team needs in the database of an administrator's URL, or bring it to this version.
+
+    URL may be in SUPERVISOR_TEAM_ADMIN instead.
+    """
     refuse_agents()
     with _database(url) as database:
         database.init()
@@ -117,7 +122,10 @@ def init(url: str) -> None:
 @ADMIN_URL
 @click.option("--person", is_flag=True, help="For the person's own orders, and not for machines with agents.")
 def invite(name: str, url: str, *, person: bool) -> None:
-    """Make a login for the agents of NAME, and print once what they type."""
+    """Make a login for the agents of NAME, and print once what they type.
+
+    URL is an administrator's; it may be in SUPERVISOR_TEAM_ADMIN instead.
+    """
     refuse_agents()
     _invite(url, name, person=person)
 
@@ -158,8 +166,11 @@ def join(url: str, name: str, **place: str) -> None:
     refuse_agents()
     user_paths().prepare()
     state, parsed, key = user_paths().state, membership.parse_team_url(url), ServiceSettings(**place)
-    if membership.load_membership(state) is not None:
-        raise click.ClickException("this machine is in a team already\n  - first: supervisor team leave")
+    if (known := membership.load_membership(state)) is not None:
+        raise click.ClickException(
+            f"this machine is in a team already, as {known.name}\n  - how it stands: supervisor team status\n"
+            "  - to join another, first: supervisor team leave"
+        )
     person = membership.login_person(parsed.login)
     before = EventLogFile(state, SystemClock()).last()  # what happened so far is not the team's
     new = membership.Membership(url=parsed.url, name=name, person=person, key=key, ahead=-before)
@@ -207,7 +218,7 @@ def _away_line(error: OSError) -> str:
     """Return since when the database is away and what waits, where the sidecar knows it, else why alone."""
     client = SidecarClient(user_paths())
     link = client.call("report", session_reference(""), SessionReport).team if client.greet() else None
-    return link.detail if link else str(error)
+    return link.detail if link and link.state == "away" else str(error)
 
 
 def _status_lines(status: TeamStatus) -> Iterator[str]:
@@ -221,8 +232,8 @@ def _status_lines(status: TeamStatus) -> Iterator[str]:
     yield f"clock    {found.clock_note}"
     for machine in status.machines:
         yield f"machine  {machine.name} ({machine.id}) of {machine.person}, seen {local_time(machine.seen)}"
-    for one in status.lists:
-        yield f"list     {one.list}: {one.tasks} {one.state}"
+    for line in list_lines(status.lists):
+        yield f"list     {line}"
     for account in status.accounts:
         most = "no limit" if account.most is None else f"{account.most:g}{' a day' if account.daily else ''}"
         yield f"account  {account.name}: {account.used:g} spent, {account.reserved:g} reserved of {most}"

@@ -5,12 +5,13 @@ They need the URL of a person's login, which is not kept beside that of the agen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
 import click
+from msgspec.structs import replace
 
 from sidecar.cli.gates import build_gate_services
 from sidecar.cli.goal import refuse_agents
@@ -26,6 +27,7 @@ from sidecar.platform.team import membership, ports
 from sidecar.platform.team.ports import AT_ONCE, UNITS, Account, TeamOrder, TeamTask, TeamTaskState
 from sidecar.platform.team.store import TeamStore
 from sidecar.platform.toml import TomlFile, field_error_lines, fit_toml_fields
+from sidecar.systems.supervision.team import list_lines
 from sidecar.systems.taskloop.plans import parse_plan
 from sidecar.systems.taskloop.policy.plan import PlannedTask
 
@@ -83,7 +85,7 @@ def _order(*parameters: click.Parameter) -> Callable[[Callable[..., str]], Calla
 
 
 LIST: Final = click.Argument(["list_name"], metavar="LIST")
-ID: Final = click.Argument(["ident"], metavar="ID")
+IDS: Final = click.Argument(["idents"], metavar="ID...", nargs=-1, required=True)
 FILE: Final = click.Argument(["file"], type=click.Path(path_type=Path, exists=True))
 
 
@@ -134,43 +136,56 @@ def add(  # noqa: PLR0913 - one parameter per option
 @_order(LIST)
 def pause(team: TeamStore, list_name: str) -> str:
     """Give out no more tasks of LIST. Agents at work go on."""
-    team.pause(list_name)
+    team.pause(_known_list(team, list_name))
     return f"{list_name} is paused. To go on: supervisor team resume {list_name}"
 
 
 @_order(LIST)
 def resume(team: TeamStore, list_name: str) -> str:
     """Give out tasks of LIST again."""
-    team.pause(list_name, paused=False)
+    team.pause(_known_list(team, list_name), paused=False)
     return f"{list_name} goes on."
 
 
-@_order(LIST, ID)
-def give_back(team: TeamStore, list_name: str, ident: str) -> str:
-    """Let a task be done again, from where its branch is. Whoever works on it stops."""
-    return _put(team, list_name, ident, TeamTaskState.OPEN)
+@_order(LIST, IDS)
+def give_back(team: TeamStore, list_name: str, idents: tuple[str, ...]) -> str:
+    """Let tasks be done again, from where their branches are. Whoever works on them stops."""
+    return _put(team, list_name, idents, TeamTaskState.OPEN)
 
 
-@_order(LIST, ID)
-def accept(team: TeamStore, list_name: str, ident: str) -> str:
-    """Count a task as merged: you merged it, or it needs nothing."""
-    return _put(team, list_name, ident, TeamTaskState.MERGED)
+@_order(LIST, IDS)
+def accept(team: TeamStore, list_name: str, idents: tuple[str, ...]) -> str:
+    """Count tasks as merged: you merged them, or they need nothing."""
+    return _put(team, list_name, idents, TeamTaskState.MERGED)
 
 
-@_order(LIST, ID)
-def drop(team: TeamStore, list_name: str, ident: str) -> str:
-    """Take a task off LIST. What waits for it waits no longer."""
-    return _put(team, list_name, ident, TeamTaskState.DROPPED)
+@_order(LIST, IDS)
+def drop(team: TeamStore, list_name: str, idents: tuple[str, ...]) -> str:
+    """Take tasks off LIST. What waits for them waits no longer."""
+    return _put(team, list_name, idents, TeamTaskState.DROPPED)
 
 
-def _put(team: TeamStore, list_name: str, ident: str, state: TeamTaskState) -> str:
-    if not team.put(list_name, ident, state):
-        raise click.ClickException(f"{list_name} has no {ident}\n  - {_see(list_name)}")
-    return f"{list_name}/{ident} is {state}."
+def _put(team: TeamStore, list_name: str, idents: tuple[str, ...], state: TeamTaskState) -> str:
+    """Give all of these tasks a state, or none of them."""
+    _known_list(team, list_name)
+    with team.transaction():
+        for ident in idents:
+            if not team.put(list_name, ident, state):
+                raise click.ClickException(f"{list_name} has no {ident}\n  - {_see(list_name)}")
+    return "\n".join(f"{list_name}/{ident} is {state}." for ident in idents)
 
 
 def _see(list_name: str) -> str:
     return f"see what there is: supervisor team list {list_name}"
+
+
+def _known_list(team: TeamStore, list_name: str) -> str:
+    """Return the name of a list. Raises ClickException where the team has none of that name."""
+    known = sorted({one.list for one in team.lists()})
+    if list_name not in known:
+        there = f"these are there: {', '.join(known)}" if known else "make it: supervisor team add LIST TASK"
+        raise click.ClickException(f"there is no list {list_name}\n  - {there}")
+    return list_name
 
 
 @click.command(name="list")
@@ -179,9 +194,10 @@ def list_tasks(list_name: str) -> None:
     """Show the tasks of LIST, else how many each list has."""
     with closing(membership.open_team(joined_membership())) as team:
         if not list_name:
-            for counted in team.lists():
-                echo(f"{counted.list}: {counted.tasks} {counted.state}")
+            none = "There is no list. Make one: supervisor team add LIST TASK"
+            echo("\n".join(list_lines(team.lists())) or none)
             return
+        _known_list(team, list_name)
         if team.is_paused(list_name):
             echo(f"{list_name} is paused. To go on: supervisor team resume {list_name}")
         names = {machine.id: machine.name for machine in team.machines()}
@@ -205,15 +221,29 @@ ORDERS.append(list_tasks)
     click.Option(["--tokens"], type=click.IntRange(0), help="Most tokens."),
     click.Option(["--at-once"], type=click.IntRange(0), help="Most calls of the program NAME at once."),
     click.Option(["--daily"], is_flag=True, help="Cents or tokens of each day (UTC)."),
+    click.Option(["--lift"], is_flag=True, help="Lift what limits NAME."),
 )
-def limit(team: TeamStore, name: str, *, daily: bool, at_once: int | None, **most: float | None) -> str:
+def limit(
+    team: TeamStore, name: str, *, daily: bool, lift: bool, at_once: int | None, **most: float | None
+) -> str:
     """Limit what all may spend (NAME: team), or calls of the program NAME at once."""
     asked = {AT_ONCE + name: at_once, **{ports.WHOLE_TEAM + unit: most[unit] for unit in UNITS}}
     given = [Account(name=one, most=most, daily=daily) for one, most in asked.items() if most is not None]
-    if len(given) != 1 or (at_once is None and f"{name}/" != ports.WHOLE_TEAM):
-        raise click.UsageError("type `team --cents N`, `team --tokens N` or `PROGRAM --at-once N`")
+    if lift and not given:
+        return _lift(team, asked if f"{name}/" == ports.WHOLE_TEAM else (AT_ONCE + name,))
+    if lift or len(given) != 1 or (at_once is None and f"{name}/" != ports.WHOLE_TEAM):
+        raise click.UsageError("type `team --cents N`, `team --tokens N` or `PROGRAM --at-once N`, or --lift")
     team.set_limit(given[0])
     return f"{given[0].name} is limited. How it stands: supervisor team status"
+
+
+def _lift(team: TeamStore, names: Iterable[str]) -> str:
+    limited = [one for one in team.accounts() if one.name in names and one.most is not None]
+    if not limited:
+        raise click.ClickException("nothing limits that\n  - see what is limited: supervisor team status")
+    for account in limited:
+        team.set_limit(replace(account, most=None))
+    return f"{', '.join(one.name for one in limited)} is limited no more."
 
 
 @_order(FILE)

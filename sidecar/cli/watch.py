@@ -17,7 +17,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from sidecar.cli.history import SHORT_ID, TEAM_OPTION
+from sidecar.cli.history import TEAM_OPTION
 from sidecar.cli.link import call_sidecar
 from sidecar.cli.printing import echo
 from sidecar.cli.run_keys import typed_keys
@@ -26,6 +26,7 @@ from sidecar.cli.status import spending_line
 from sidecar.cli.team_orders import joined_membership
 from sidecar.kernel.errors import BadInputError
 from sidecar.kernel.goal import GoalStatus
+from sidecar.kernel.session import short_session
 from sidecar.kernel.stop_history import CONTINUE_DECISION
 from sidecar.kernel.text import clean_line, counted, escape_unprintable_lines
 from sidecar.platform.client import SidecarError
@@ -39,7 +40,7 @@ from sidecar.systems.supervision.people import SessionReport, SessionSelector, S
 from sidecar.systems.supervision.policy.decision_story import RULING_WORDING
 from sidecar.systems.supervision.policy.journal import StyledLine, journal_lines, note_lines
 from sidecar.systems.supervision.policy.sessions import describe_age, needs_person
-from sidecar.systems.supervision.team import TeamOverview, read_team
+from sidecar.systems.supervision.team import TeamOverview, list_lines, read_team
 
 REFRESH_S: Final = 1.0
 NO_SCREEN: Final = ("", "dumb")
@@ -180,9 +181,8 @@ def team_lines(seen: TeamOverview) -> Iterator[StyledLine]:
         said = f"needs you: {task.list} {task.id}: {task.note or task.content}"
         again = f"supervisor team give-back {task.list} {task.id}"
         yield StyledLine(clean_line(f"{said}. To try it again: {again}"), "red")
-    for name in dict.fromkeys(one.list for one in seen.lists):
-        states = (f"{one.tasks} {one.state}" for one in seen.lists if one.list == name)
-        yield StyledLine(clean_line(f"list {name}: {', '.join(states)}"), "bold")
+    for line in list_lines(seen.lists):
+        yield StyledLine(clean_line(f"list {line}"), "bold")
     for account in seen.accounts:
         if account.most is not None:
             used = f"{account.used:,.1f} of {account.most:,g}{' today' if account.daily else ''}"
@@ -192,7 +192,7 @@ def team_lines(seen: TeamOverview) -> Iterator[StyledLine]:
     yield StyledLine(f"{counted(len(seen.machines), 'machine')}: supervisor team status", "dim")
     for one in seen.sessions:
         when = describe_age(max(0.0, seen.now - one.changed))
-        of = f"{one.person} on {one.machine} · {one.host}:{one.session[:SHORT_ID]}"
+        of = f"{one.person} on {one.machine} · {one.host}:{short_session(one.session)}"
         said = RULING_WORDING.get(one.decided, one.decided)
         line = f"{of} · {when} ago · {said} ({one.sent_back} of {counted(one.stops, 'stop')} sent back)"
         yield StyledLine(clean_line(f"{line} · {one.detail}"), DECISION_STYLES.get(one.decided, ""))
@@ -204,7 +204,7 @@ def session_line(one: SessionSummary, now: float) -> str:
     goal = f"goal {one.status}: {one.condition}" if one.condition else "no goal"
     detail = f" ({one.detail})" if one.detail and one.doing != "closed" else ""
     doing = f"{needs}{one.doing}{detail}, {describe_age(now - one.since)}"
-    return clean_line(f"{one.host}:{one.session[:SHORT_ID]} · {doing} · {goal}")
+    return clean_line(f"{one.host}:{short_session(one.session)} · {doing} · {goal}")
 
 
 def report_lines(report: SessionReport, now: float) -> Iterator[StyledLine]:

@@ -34,6 +34,15 @@ class SessionKey(Struct, frozen=True):
     id: str
 
 
+LONGEST_NAME: Final = 24
+"""Characters of an id that lists show whole: a name of a run. The ids that hosts make are longer."""
+
+
+def short_session(ident: str, length: int = 8) -> str:
+    """Return a session's id for a list: a name whole, any other its beginning, which is enough to name it."""
+    return ident if len(ident) <= LONGEST_NAME else ident[:length]
+
+
 JUDGED_KIND: Final = "incomplete"
 """The kind of what a judge finds missing of a goal."""
 HELD_LIMIT: Final = 20

@@ -120,10 +120,10 @@ def add_package_command(package: str) -> str:
     from importlib.util import find_spec  # noqa: PLC0415 - as above
 
     if find_spec("pip") is not None:
-        return f"{shlex.quote(sys.executable)} -m pip install {package}"
+        return f"{shlex.quote(sys.executable)} -m pip install {shlex.quote(package)}"
     if Path(sys.prefix, "pipx_metadata.json").exists():
-        return f"pipx inject {Path(sys.prefix).name} {package}"
-    return f"uv pip install --python {shlex.quote(sys.executable)} {package}"
+        return f"pipx inject {Path(sys.prefix).name} {shlex.quote(package)}"
+    return f"uv pip install --python {shlex.quote(sys.executable)} {shlex.quote(package)}"
 
 
 def corpus_folder() -> Path:

@@ -275,13 +275,13 @@ async def find_worktrees(  # noqa: PLR0913 - what Worktrees takes, and where to 
     out first, and made of what is committed now where it is not there.
     """
     if not (program := find_program("git", environment, project)):
-        raise BadInputError("--jobs needs git, and none is on PATH outside of the project")
+        raise BadInputError("worktrees (--jobs, --team) need git, and none is on PATH outside of the project")
     git = Git((program, *SETTINGS), Path(project), clean_git_environment(environment), GIT_S)
     top, head = await git.ask("rev-parse", "--show-toplevel"), await git.ask("rev-parse", "--verify", "HEAD")
     if top.exit_code or head.exit_code:
         raise BadInputError(
-            "--jobs needs a git repository with a commit. Type: git init && git add --all && "
-            "git commit -m start"
+            "worktrees (--jobs, --team) need a git repository with a commit. Go to one, or type: "
+            "git init && git add --all && git commit -m start"
         )
     git = replace(git, folder=Path(top.output.decode().strip()))
     if onto:

@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
+from sidecar.cli import run_loop
 from sidecar.cli.team import team
 from sidecar.evidence.gates.approvals import TrustFile, gate_digest
 from sidecar.kernel.gate import Gate, GateOrigin
@@ -97,9 +98,10 @@ def test_a_machine_joins_a_database_works_in_it_and_leaves(
     log.append(LoggedEvent(at=0.5, system="x", data=WorkEnded(since=0.0)))  # before, so not the team's
     assert "Next: supervisor team status" in says("join", agents, "--name", "box")
     assert joined().person == joined().url.partition("//")[2].partition("-agents")[0]
-    assert "supervisor team leave" in says("join", agents, code=1)
+    assert "in a team already, as box" in says("join", agents, code=1)
 
     monkeypatch.setenv("SUPERVISOR_TEAM_PERSON", person)
+    assert "Make one: supervisor team add" in says("list")
     assert "Added: T1" in says("add", "L", "make", "it", "--check", "true")
     assert "Added: T2" in says("add", "L", "then that", "--needs", "T1")
     assert "L has no T9" in says("add", "L", "never", "--needs", "T9", code=1)
@@ -112,12 +114,20 @@ def test_a_machine_joins_a_database_works_in_it_and_leaves(
     assert " on box\n" in says("list", "L")
     assert says("accept", "L", "T1") == "L/T1 is merged.\n"
     assert says("drop", "L", "T2") == "L/T2 is dropped.\n"
-    assert says("give-back", "L", "T1") == "L/T1 is open.\n"
+    assert "L has no T7" in says("give-back", "L", "T1", "T7", code=1)
+    assert says("list") == "L: 1 dropped, 1 merged\n"
+    assert says("give-back", "L", "T1", "T2") == "L/T1 is open.\nL/T2 is open.\n"
+    for words in ("list",), ("pause",), ("resume",), ("drop", "T1"):
+        assert "these are there: L" in says(words[0], "M", *words[1:], code=1)
     assert "supervisor team list L" in says("drop", "L", "T7", code=1)
-    assert says("list") == "L: 1 dropped\nL: 1 open\n"
+    assert says("list") == "L: 2 open\n"
     says("limit", "team", "--cents", "500", "--daily")
     says("limit", "claude", "--at-once", "3")
-    assert "team --cents N" in says("limit", "list/L", "--cents", "5", code=2), "nobody would charge that"
+    for name in "teem", "list/L":
+        assert "team --cents N" in says("limit", name, "--cents", "5", code=2), "nobody would charge that"
+    says("limit", "opencode", "--at-once", "1")
+    assert says("limit", "opencode", "--lift") == "at-once/opencode is limited no more.\n"
+    assert "nothing limits that" in says("limit", "opencode", "--lift", code=1)
     assert "box takes it" in says("order", "box", "s1", "goal", "pause")
     assert "box (" in says("order", "boks", "s1", "goal", "pause", code=1)
 
@@ -128,7 +138,11 @@ def test_a_machine_joins_a_database_works_in_it_and_leaves(
     assert "role agent" in shown
     found = json.loads(says("status", "--json"))
     assert [machine["name"] for machine in found["machines"]] == ["box"]
-    assert {one["name"]: one["most"] for one in found["accounts"]} == {"at-once/claude": 3, "team/cents": 500}
+    assert {one["name"]: one["most"] for one in found["accounts"]} == {
+        "at-once/claude": 3,
+        "at-once/opencode": None,
+        "team/cents": 500,
+    }
 
     assert "Shipped just now: 1" in says("leave")
     assert load_membership(user_paths().state) is None
@@ -236,9 +250,7 @@ def test_only_the_login_of_agents_joins(says: Says, team_url: str, empty_url: st
     database = empty_url.partition("?")[0].rpartition("/")[2]
     elsewhere = re.sub(r"/team\d+\?", f"/{database}?", agents)
     assert "supervisor team init URL" in says("join", elsewhere, code=1)
-    assert "already exists" in says(
-        "invite", agents.partition("//")[2].partition("-agents")[0], team_url, code=1
-    )
+    assert "DROP ROLE" in says("invite", agents.partition("//")[2].partition("-agents")[0], team_url, code=1)
     run_sql(team_url, "UPDATE supervisor.version SET number = 1")
     assert "tables are older" in says("join", agents, code=1)
     assert load_membership(user_paths().state) is None
@@ -262,13 +274,27 @@ def test_the_sidecar_knows_since_when_it_is_away(says: Says, monkeypatch: pytest
     known = SessionReport(team=TeamLink(state="away", detail="away since 14:02, 120 events to send"))
     monkeypatch.setattr(SidecarClient, "greet", lambda _self: HelloAnswer(version="1", pid=1))
     monkeypatch.setattr(SidecarClient, "call", lambda _self, method, *_: known if method == "report" else "")
-    for words, code in (("status",), 0), (("leave",), 1), (("leave", "--force"), 0):
+    for words, code in (("status",), 0), (("leave",), 1):
         assert "away since 14:02, 120 events to send" in says(*words, code=code)
+    known = SessionReport(team=TeamLink(state="reached", detail="joined as box"))  # it did not notice yet
+    shown = says("status")
+    assert "joined as box" not in shown
+    assert "is not available" in shown
 
 
 @pytest.mark.parametrize("words", [("status",), ("leave",), ("list",)])
 def test_where_no_team_was_joined_it_says_what_to_type(says: Says, words: tuple[str, ...]) -> None:
     assert "supervisor team join URL" in says(*words, code=1)
+
+
+def test_an_agent_without_a_price_is_refused_before_a_task_is_taken(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_loop, "greet_sidecar", lambda: None)
+    user_paths().prepare()
+    save_membership(user_paths().state, Membership(url=NOWHERE, machine="m1", person="ann"), "secret")
+    assert typed("run", "--team", "L", "--max-cents", "5", "--", "sh", "agent.sh") == 1
+    assert "no price of sh" in capsys.readouterr().err
 
 
 def test_an_order_says_whose_login_it_needs(says: Says) -> None:
@@ -293,7 +319,7 @@ def test_an_agent_may_type_none_of_it(
 
 def test_without_psycopg_it_says_what_to_install(says: Says, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    assert "psycopg[binary]" in says("join", NOWHERE, code=1)
+    assert "'psycopg[binary]'" in says("join", NOWHERE, code=1)
 
 
 def test_without_a_postgresql_it_says_what_to_install(
@@ -321,7 +347,7 @@ def test_a_team_is_tried_on_one_machine(says: Says, short_folder: Path) -> None:
     assert "Added: T1" in says("add", "L", "try", "--as", person)
     assert "supervisor team up" in says("down", *folder)
     assert "away" in says("status")
-    assert "runs again" in says("up", *folder)
+    assert "supervisor team down --remove" in says("up", *folder)
     assert says("list") == "L: 1 open\n"
     wrong = re.sub(":[^:@]+@", ":wrong@", person)
     assert "password authentication failed" in says("pause", "L", "--as", wrong, code=1)

@@ -13,6 +13,7 @@ from sidecar.cli.screen import Screen
 from sidecar.cli.watch import DOWN, UP, WatchView, watch
 from sidecar.kernel.journal import Journal, Note, NoteKind, Task
 from sidecar.kernel.log import RecordEntry
+from sidecar.kernel.session import short_session
 from sidecar.systems.supervision.people import SessionReport, SessionSummary
 from sidecar.systems.supervision.policy.sessions import Activity
 
@@ -112,3 +113,8 @@ def test_without_a_terminal_it_is_printed_once(monkeypatch: pytest.MonkeyPatch) 
     assert done.exit_code == 0
     assert "a [red]test fails" in done.output
     assert watch_module.KEYS not in done.output
+
+
+def test_names_of_runs_are_told_apart_and_ids_of_hosts_are_short() -> None:
+    assert short_session("chores-T4-2") == "chores-T4-2"
+    assert short_session("0b0f6a1e-53f5-4f0f-9e0c-1a2b3c4d5e6f") == "0b0f6a1e"

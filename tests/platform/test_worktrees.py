@@ -48,7 +48,7 @@ async def test_a_git_inside_the_project_is_not_run(project: Path) -> None:
     (project / "git").write_text("#!/bin/sh\ntouch ran\n")
     (project / "git").chmod(0o755)
     furnish = partial(place_ignored_files, since=2e10)
-    with pytest.raises(BadInputError, match="needs git, and none is on PATH outside of the project"):
+    with pytest.raises(BadInputError, match="need git, and none is on PATH outside of the project"):
         await find_worktrees(str(project), {"PATH": str(project)}, "demo", project, furnish)
     assert not (project / "ran").exists()
 

@@ -68,8 +68,8 @@ def test_the_page_shows_first_what_waits_for_a_person_and_then_how_all_stands(te
     ]
     for name, shown in (
         ("needs", ("Needs you (1)", "do T1", "its check fails", "supervisor team give-back chores T1")),
-        ("lists", ("chores", "1 held", "1 open")),
-        ("limits", ("0 of 100.0 today", "usage limit reached", "claude: 0 calls at once")),
+        ("lists", ("chores", "1 held", "1 open", 'optimum="2"')),
+        ("limits", ("0 of 100.0 today", 'optimum="0"', "usage limit reached", "claude: 0 calls at once")),
         ("sessions", ("&lt;b&gt;bob", "build-m2", "claude-code:s2", "sent back", "p2")),
         ("machines", ("Machines (2)", "?search=build-m1", "?search=ann")),
     ):

@@ -168,7 +168,7 @@ def parse_team_url(url: str) -> TeamUrl:
     login, _, password = user.partition(":")
     if parts.scheme not in ("postgresql", "postgres") or not login or "password=" in parts.query:
         raise BadInputError(
-            f"no URL of a team, which looks like {URL_FORM}; in a password, / is written %2F, @ is %40"
+            f"this is no URL of a team. One looks like {URL_FORM}; in a password, / is written %2F, @ is %40"
         )
     bare = urlunsplit(parts._replace(netloc=f"{login}@{place}"))
     return TeamUrl(url=bare, login=unquote(login), password=unquote(password))

@@ -27,11 +27,18 @@ LEASE_S: Final = 90.0
 class TeamAwayError(OSError):
     """The team's database cannot be reached for now. What was asked may be repeated."""
 
+    moves = (
+        "see that the URL is right and its server runs; one for trying is started by: supervisor team up",
+    )
+
 
 class TeamRefusedError(OSError):
     """The team's database refused: rights, a schema of another version, a value that it does not take."""
 
-    moves = ("see how this machine is joined: supervisor team status",)
+    moves = (
+        "see that the URL is as it was printed; a new login is made by: supervisor team invite NAME",
+        "see how this machine is joined: supervisor team status",
+    )
 
 
 class Member(Struct, frozen=True, kw_only=True):

@@ -176,6 +176,11 @@ class PostgresDatabase:
 
         with self.transaction():
             connection = self._connected()
+            if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (login,)).fetchone():
+                raise BadInputError(
+                    f"the login {login} is there already, and serves all machines of its owner. Where its "
+                    f'URL is lost, type in psql: DROP ROLE "{login}"; then invite again'
+                )
             sealed = connection.pgconn.encrypt_password(password.encode(), login.encode(), b"scram-sha-256")
             make = sql.SQL("CREATE ROLE {} LOGIN PASSWORD {} IN ROLE {}")
             connection.execute(make.format(sql.Identifier(login), sealed.decode(), sql.Identifier(role)))

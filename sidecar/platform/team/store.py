@@ -386,7 +386,7 @@ def _tell_session(told: dict[tuple[str, str], dict[str, Any]], row: Row, event: 
         what, stop = found
         of |= {"decided": stop.decided, "detail": clean_line(stop.detail, DETAIL_LENGTH)}
         of["stops"] += not what
-        of["sent_back"] += stop.decided == CONTINUE_DECISION
+        of["sent_back"] += not what and stop.decided == CONTINUE_DECISION
     if isinstance(event.data, JudgingPaid | WorkerRan):
         of["cents"] += event.data.cents or 0.0
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from sidecar.kernel.session import short_session
+from sidecar.kernel.text import counted
 from sidecar.platform.limits import describe_limit
 from sidecar.platform.team.ports import AT_ONCE, Machine, TeamTask, TeamTaskState
 from sidecar.platform.team.store import ListCount, TeamSession
@@ -80,7 +82,7 @@ def _lists(counts: tuple[ListCount, ...]) -> Iterator[Mapping[str, object]]:
             "name": name,
             "tone": next((kind for state, kind in TONES.items() if state in states), "achieved"),
             "state": ", ".join(f"{number} {state}" for state, number in states.items()),
-            "meters": draw_meters((("Merged", done, total, ""),)),
+            "meters": draw_meters((("Merged", done, total, ""),), fills=True),
         }
 
 
@@ -91,9 +93,12 @@ def _limits(seen: TeamOverview) -> Html:
         for one in seen.accounts
         if one not in slots
     ]
-    lines = [
-        f"{one.name[len(AT_ONCE) :]}: {one.most:g} calls at once" for one in slots if one.most is not None
-    ]
+    calls = (
+        (one.name.removeprefix(AT_ONCE), counted(int(one.most), "call"))
+        for one in slots
+        if one.most is not None
+    )
+    lines = [f"{program}: {number} at once" for program, number in calls]
     lines += (describe_limit(one, seen.now) for one in seen.limits)
     meters, told = draw_meters(money), fill_each("line", ({"kind": "", "text": line} for line in lines))
     return fill("team-limits", meters=meters, lines=told) if meters or told else NOTHING
@@ -117,7 +122,7 @@ def _session(one: TeamSession) -> Mapping[str, object]:
         "person": one.person,
         "machine": one.machine,
         "project": project_name(one.project),
-        "session": f"{one.host}:{one.session[:ID_LENGTH]}",
+        "session": f"{one.host}:{short_session(one.session, ID_LENGTH)}",
         "tone": kind,
         "sign": SIGNS[kind],
         "decided": RULING_WORDING.get(one.decided, one.decided),

@@ -15,7 +15,7 @@ from sidecar.kernel.goal import GoalStatus
 from sidecar.kernel.journal import Journal
 from sidecar.kernel.log import JudgingPaid, WorkerRan
 from sidecar.kernel.loop import LOOP_HOST
-from sidecar.kernel.session import Session, SessionKey, active_goal
+from sidecar.kernel.session import Session, SessionKey, active_goal, short_session
 from sidecar.kernel.settings import Settings
 from sidecar.kernel.text import clean_line, counted
 from sidecar.rubric.policy import ACCEPT_COMMAND
@@ -212,8 +212,11 @@ def budget_meters(session: Session, settings: Settings) -> Html:
     )
 
 
-def draw_meters(rows: Sequence[tuple[str, float, float | None, str]]) -> Html:
-    """Return a bar for each row of name, used, limit and unit; none where there is no limit."""
+def draw_meters(rows: Sequence[tuple[str, float, float | None, str]], *, fills: bool = False) -> Html:
+    """Return a bar for each row of name, used, limit and unit; none where there is no limit.
+
+    `fills`: a full bar is good, as for what is done; else it warns, as for what is spent.
+    """
     return fill_each(
         "meter",
         (
@@ -221,8 +224,9 @@ def draw_meters(rows: Sequence[tuple[str, float, float | None, str]]) -> Html:
                 "name": name,
                 "used": used,
                 "most": most,
-                "low": most * LOW,
-                "high": most * HIGH,
+                "low": 0 if fills else most * LOW,
+                "high": 0 if fills else most * HIGH,
+                "best": most if fills else 0,
                 "shown": f"{used:,} of {most:,}{unit}",
             }
             for name, used, most, unit in rows
@@ -435,7 +439,7 @@ def _pair(row: DiffRow) -> dict[str, object]:
 
 
 def _name(key: SessionKey) -> str:
-    return f"{key.host}:{key.id[:ID_LENGTH]}"
+    return f"{key.host}:{short_session(key.id, ID_LENGTH)}"
 
 
 def href(name: str, query: Mapping[str, str]) -> str:

@@ -211,7 +211,8 @@ class TeamPlayer:
         """Return the end of the call where nothing is left to do here; else say what is waited for."""
         crew, asked = self._crew, self._asked
         if self._stops:
-            note = f"{self._stops.note}. Tasks that are left wait for this or another machine"
+            said = self._stops.note.removeprefix(f"{self._stops.stops}: ").rstrip(".:")
+            note = f"{said}. Tasks that are left wait for this or another machine"
             return replace(run_ended("broken", note, asked), outcome=self._stops.stops)
         if why := crew.budget.obstacle(0, crew.settings):
             return run_ended("exhausted", why.text, asked, *why.way)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Final
 
 from msgspec import Struct
@@ -54,6 +56,12 @@ def read_team(team: TeamStore, number: int, first: int = 0, search: str = "") ->
             accounts=team.accounts(),
             limits=team.limits(),
         )
+
+
+def list_lines(counts: Iterable[ListCount]) -> Iterator[str]:
+    """Describe how the tasks of each list stand."""
+    for name, states in groupby(counts, lambda one: one.list):
+        yield f"{name}: {', '.join(f'{one.tasks} {one.state}' for one in states)}"
 
 
 def read_team_decisions(team: TeamStore, session: str, number: int) -> tuple[Decision, ...]:

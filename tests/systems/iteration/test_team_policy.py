@@ -85,10 +85,11 @@ def test_a_list_is_over_when_nothing_is_at_work_or_can_begin(tasks: tuple[TeamTa
 
 
 def test_what_is_left_at_the_end_says_what_to_type() -> None:
-    left = (task("T1", "merged"), task("T2", "held", note="stalled"), task("T3", needs=("T2",)))
+    held = (task("T2", "held", note="stalled"), task("T4", "held", note="unjudged"))
+    left = (task("T1", "merged"), *held, task("T3", needs=("T2",)))
     assert describe_open_tasks(left) == (
-        "T2 is held: stalled\nT3 waits for tasks that are not merged\n"
-        "To try again: supervisor team give-back sprint T2"
+        "T2 is held: stalled\nT4 is held: unjudged\nT3 waits for tasks that are not merged\n"
+        "To try again: supervisor team give-back sprint T2 T4"
     )
     assert describe_open_tasks(left[:1]) == ""
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from sidecar.kernel.log import JudgingPaid, LoggedEvent, StopJudged
+from sidecar.kernel.log import JudgingPaid, LoggedEvent, RunIterationEnded, StopJudged
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.team.ports import Machine
 from sidecar.systems.supervision.policy.history import StopFigures, sum_day_figures
@@ -79,6 +80,15 @@ def test_the_figures_of_a_team_are_summed_by_any_field_and_count_an_event_once(t
         ),
     )
     assert [one.day for one in ann.figures("1970-01-02")] == ["1970-01-02"]
+
+
+def test_what_a_run_tells_of_a_stop_is_not_counted_as_one(team: TeamPlace) -> None:
+    ann, key = team.member(), SessionKey("run", "chores-T1-1")
+    ended = RunIterationEnded(number=1, decided="continue", detail="it failed", trouble="it failed")
+    told = LoggedEvent(at=2.0, system="iteration", position=2, session=key, project="/p", data=ended)
+    ann.append([replace(stop(1, key.id, "continue"), session=key), told])
+    (one,) = ann.sessions(10)
+    assert (one.stops, one.sent_back, one.detail) == (1, 1, "it failed")
 
 
 def test_sessions_of_a_team_are_found_by_person_machine_and_id(team: TeamPlace) -> None:

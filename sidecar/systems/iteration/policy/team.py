@@ -117,9 +117,9 @@ def describe_end(task: TeamTask, end: TaskEnd, branch: str, *, lost: bool) -> st
     return f"{task.id} is given back: {end.note}.{where}"
 
 
-def give_back(task: TeamTask) -> str:
-    """Return what a person types to have a task tried again."""
-    return f"supervisor team give-back {task.list} {task.id}"
+def give_back(*tasks: TeamTask) -> str:
+    """Return what a person types to have tasks of a list tried again."""
+    return f"supervisor team give-back {tasks[0].list} {' '.join(task.id for task in tasks)}"
 
 
 def describe_open_tasks(tasks: Sequence[TeamTask]) -> str:
@@ -133,5 +133,5 @@ def describe_open_tasks(tasks: Sequence[TeamTask]) -> str:
     )
     said = [f"{task.id} is held: {task.note}" for task in held] + waits
     if held:
-        said.append(f"To try again: {give_back(held[0])}")
+        said.append(f"To try again: {give_back(*held)}")
     return "\n".join(said)
