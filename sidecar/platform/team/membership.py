@@ -58,11 +58,7 @@ class Membership(Struct, frozen=True, kw_only=True):
     def sign_of_life(self, version: str) -> Machine:
         """Return what the team is told of this machine; `version`: of Supervisor."""
         return Machine(
-            id=self.machine,
-            name=self.name,
-            person=self.person,
-            fingerprint=self.fingerprint,
-            version=version,
+            id=self.machine, name=self.name, person=self.person, fingerprint=self.fingerprint, version=version
         )
 
 

@@ -195,9 +195,8 @@ class PostgresDatabase:
             own.script(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
             if not version:
                 own.script("CREATE TABLE version (number BIGINT NOT NULL)")
-            number = migrate(self, own, version)
             own.rows("DELETE FROM version", {})
-            own.rows("INSERT INTO version VALUES (%(number)s)", {"number": number})
+            own.rows("INSERT INTO version VALUES (%(number)s)", {"number": migrate(self, own, version)})
             own.script(f"GRANT SELECT ON version TO {', '.join(ROLES)}")
 
     def close(self) -> None:
@@ -270,13 +269,16 @@ def _connect(url: str, password: str | None) -> psycopg.Connection[dict[str, Any
             keepalives_interval=ANSWER_S,
             options=OPTIONS,
         )
+    except psycopg.errors.ConnectionTimeout:
+        raise  # a probe would wait as long
     except psycopg.OperationalError as error:
         # libpq gives no code for what was refused: a server that answers others is not away.
         for mode, advice in ((tls, ""), ({"sslmode": "disable"}, MAY_BE_PLAIN if tls else "")):
             probe = make_conninfo(url, connect_timeout=CONNECT_S, **mode)
             if PGconn.ping(probe.encode()) == Ping.OK:
-                why = f"the team's database refused: {_first_line(error)}{advice}"
-                raise TeamRefusedError(why) from error
+                raise TeamRefusedError(
+                    f"the team's database refused: {_first_line(error)}{advice}"
+                ) from error
         raise
 
 

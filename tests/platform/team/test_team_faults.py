@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from sidecar.platform.team import postgres
 from sidecar.platform.team.database import SqliteDatabase
 from sidecar.platform.team.ports import Member, TeamAwayError, TeamRefusedError
 from sidecar.platform.team.postgres import PostgresDatabase
@@ -114,6 +116,18 @@ def test_a_login_that_the_server_refuses_is_told_from_a_server_that_is_away(serv
             database.version()
     with closing(PostgresDatabase(server.url(locked, "agent1"), "secret")) as database:
         assert database.version() > 0
+
+
+def test_a_network_that_swallows_packets_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres, "CONNECT_S", 1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(TeamAwayError, match="timeout"):
+            PostgresDatabase(f"postgresql://ann@127.0.0.1:{port}/team").version()
+        silent.accept()[0].close()
+        silent.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            silent.accept()
 
 
 @pytest.mark.process
