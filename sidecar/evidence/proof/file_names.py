@@ -64,7 +64,7 @@ def file_reading_order(path: str) -> int:
 
     Source holds what the user asked for, and tests show what was expected.
     """
-    kinds = (("test_files", 1), ("documents", 3), ("code", 0), ("other_settings", 2))
+    kinds = (("test_files", 1), ("code", 0), ("documents", 3), ("other_settings", 2))
     return next((order for form, order in kinds if has_form(path, form)), 4)
 
 

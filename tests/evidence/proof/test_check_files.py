@@ -15,6 +15,7 @@ from sidecar.evidence.proof.check_files import (
     may_bear_on_checks,
     with_old_inline_tests,
 )
+from sidecar.evidence.proof.file_names import file_reading_order
 from sidecar.kernel.evidence import FileChange
 
 CHECKS = """
@@ -95,3 +96,10 @@ def test_what_an_installer_wrote_and_what_a_ci_service_reads_are_known() -> None
     assert not is_installed("src/node.py")
     assert is_ci_setting(".github/workflows/ci.yml")
     assert not is_ci_setting("docs/ci.md")
+
+
+def test_code_is_read_first_also_in_a_folder_of_documents() -> None:
+    names = ["notes.md", "setup.cfg", "docs/conf.txt", "tests/test_a.py", "src/docs/render.py", "data.bin"]
+    assert sorted(names, key=file_reading_order) == [
+        *("src/docs/render.py", "tests/test_a.py", "setup.cfg", "notes.md", "docs/conf.txt", "data.bin"),
+    ]
