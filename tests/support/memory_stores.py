@@ -26,7 +26,7 @@ from sidecar.platform.ports import StaleSessionError
 from sidecar.platform.session_documents import file_stem
 from sidecar.platform.steering import UnheldFiles
 from sidecar.rubric.reader import LAST_RESORT
-from sidecar.systems.supervision.messages import plain_continuation, plain_goal_context
+from sidecar.systems.supervision.messages import plain_goal_context, render_continuation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -360,7 +360,7 @@ class PlainMessages:
     """The Phrasebook that PhrasebookFiles falls back to: labels and data."""
 
     def continuation(self, feedback: Feedback) -> str:
-        return plain_continuation(feedback)
+        return render_continuation(feedback)
 
     def goal_context(self, condition: str, checks: tuple[str, ...], budget: int) -> str:
         return plain_goal_context(condition, checks, budget)

@@ -100,7 +100,7 @@ class MessageFiles:
     def continuation(self, feedback: Feedback) -> str:
         sections = self._sections("continuation.md")
         again = sections.get(AGAIN_SECTION, "") if feedback.stalls else ""
-        return _continuation(feedback, sections.get(feedback.kind, ""), again)
+        return render_continuation(feedback, sections.get(feedback.kind, ""), again)
 
     def goal_context(self, condition: str, checks: tuple[str, ...], budget: int) -> str:
         template = self._sections("goal.md").get(GOAL_SECTION, "")
@@ -139,19 +139,16 @@ class MessageFiles:
             return {}
 
 
-def plain_continuation(feedback: Feedback) -> str:
-    """Render a continuation with labels instead of wording."""
-    return _continuation(feedback)
+def render_continuation(feedback: Feedback, template: str = "", again: str = "") -> str:
+    """Render a continuation; without a template with labels instead of wording."""
 
-
-def _continuation(feedback: Feedback, template: str = "", again: str = "") -> str:
     def worded(room: DisplayLimits) -> str:
         values = _feedback_values(feedback, room)
         values["again"] = fill_template(again, values)
         body = fill_template(template, values) if template else _plain_feedback(feedback, values)
         return f"[supervisor {values['id']}] {body.lstrip()}"
 
-    plain = _continuation if template else lambda _: worded(DISPLAY_LIMITS[-1])
+    plain = render_continuation if template else lambda _: worded(DISPLAY_LIMITS[-1])
     return _longest_fitting(worded) or plain(feedback)
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sidecar.kernel.effects import Feedback
 from sidecar.kernel.evidence import Evidence, Source
-from sidecar.systems.supervision.messages import FEEDBACK_KINDS, MessageFiles, plain_continuation
+from sidecar.systems.supervision.messages import FEEDBACK_KINDS, MessageFiles, render_continuation
 
 SHIPPED = Path(__file__).parents[3] / "rubric"
 FEEDBACK = Feedback(
@@ -177,7 +177,8 @@ def test_the_limit_counts_as_the_host_does(shipped: MessageFiles, kind: str) -> 
 
 
 def test_wordings_that_are_too_long_give_way_to_plain_ones(tmp_path: Path) -> None:
-    assert said(tmp_path, "word " * 2000) == plain_continuation(FEEDBACK).removeprefix("[supervisor ab12cd] ")
+    plain = render_continuation(FEEDBACK).removeprefix("[supervisor ab12cd] ")
+    assert said(tmp_path, "word " * 2000) == plain
 
 
 # --- missing wordings ---
@@ -210,7 +211,7 @@ def test_problems_name_file_section_and_placeholder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"\xff", b"x" * 10_000_000, b""])
 def test_a_file_that_cannot_be_read_is_a_problem_and_no_end(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "continuation.md").write_bytes(content)
-    assert MessageFiles(tmp_path).continuation(FEEDBACK) == plain_continuation(FEEDBACK)
+    assert MessageFiles(tmp_path).continuation(FEEDBACK) == render_continuation(FEEDBACK)
     assert MessageFiles(tmp_path).problems()
 
 
