@@ -19,7 +19,6 @@ CREATE TABLE events (
 );
 CREATE INDEX events_of_kind ON events (kind, position);
 CREATE INDEX events_of_session ON events (session, position);
-CREATE INDEX events_of_time ON events (received);
 CREATE TABLE sessions (
     machine TEXT NOT NULL, host TEXT NOT NULL, session TEXT NOT NULL, person TEXT NOT NULL, project TEXT NOT NULL,
     began DOUBLE PRECISION NOT NULL, changed DOUBLE PRECISION NOT NULL, decided TEXT NOT NULL, detail TEXT NOT NULL,
