@@ -86,7 +86,7 @@ def tell_report(report: Report, file: str | None, tell: progress.Tell | None) ->
     if file:
         write_whole(Path(file), format_report(report, Path(file).suffix.removeprefix(".")).encode())
     for title, points in parts.report_parts(report):
-        if tell and title not in (parts.VERDICTS, parts.SPENT):
+        if tell and title not in (parts.VERDICTS, parts.MET, parts.SPENT):
             tell(progress.Step(kind=title, text="\n".join(point.partition("\n")[0] for point in points)))
 
 

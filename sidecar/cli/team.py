@@ -100,6 +100,8 @@ def down(folder: Path, *, remove: bool) -> None:
     """End the PostgreSQL that `team up` started."""
     refuse_agents()
     server = trial_server.TrialServer(folder)
+    if not server.exists():
+        raise click.ClickException(f"{folder} has no PostgreSQL\n  - start one: supervisor team up")
     (server.remove if remove else server.stop)()
     echo("It is gone." if remove else "It ended and keeps its data. To go on: supervisor team up")
 

@@ -34,6 +34,7 @@ from sidecar.systems.taskloop.policy.plan import PlannedTask
 PERSON_VARIABLE: Final = "SUPERVISOR_TEAM_PERSON"
 KEYRING: Final = "keyring:"
 """What a value begins with that names an entry of the system's keyring."""
+ORDERS_GIVEN: Final = "supervisor events --kind order-given"
 CONTENT_SHOWN: Final = 60
 """Characters of a task in a list."""
 
@@ -300,10 +301,14 @@ def withdraw(team: TeamStore, name: str) -> str:
 )
 def order(team: TeamStore, machine: str, session: str, text: tuple[str, ...]) -> str:
     """Give an order to SESSION on MACHINE, as it is typed there: supervisor team order m1 ID goal pause."""
+    from sidecar.wiring.team import require_order  # noqa: PLC0415 - seldom needed, and large
+
+    require_order(" ".join(text))
     known = team.machines()
     found = [one for one in known if machine in (one.id, one.name)]
     if len(found) != 1:
         names = ", ".join(f"{one.name} ({one.id})" for one in known) or "none"
         raise click.ClickException(f"{machine} names {len(found)} machines\n  - these are known: {names}")
     team.order(TeamOrder(machine=found[0].id, session=session, text=" ".join(text)))
-    return f"{found[0].name} takes it within seconds, if its sidecar runs."
+    name = found[0].name
+    return f"{name} takes it within seconds, if its sidecar runs. What came of it, on {name}: {ORDERS_GIVEN}"

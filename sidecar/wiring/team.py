@@ -27,6 +27,12 @@ ANSWER: Final = "governance answer"
 FORMS: Final = f"goal ..., retry N, {ANSWER} LOCK yes|no [TEXT]"
 
 
+def require_order(text: str) -> None:
+    """Raise BadInputError where a machine would refuse the text of an order, whatever session it is for."""
+    if text.partition(" ")[0] not in COMMANDS and not text.startswith(ANSWER):
+        raise BadInputError(f"from another machine only this can be ordered: {FORMS}")
+
+
 async def keep_in_step(built: Supervision, governance: BuildGovernance) -> None:
     """Exchange with the team that this machine joined, or joins next, until cancelled."""
     state, services = user_paths().state, built.services
@@ -67,9 +73,10 @@ class TeamOrders:
             asked = OrderRequest(who=SessionSelector(session=order.session), order=parse_order(command, rest))
             reply = await self._people.carry_out(asked, origin)
             return f"refused: {reply.headline}" if reply.refused else ""
+        require_order(order.text)
         lock, _, said = order.text.removeprefix(ANSWER).strip().partition(" ")
         word, _, text = said.partition(" ")
-        if not order.text.startswith(ANSWER) or word not in ("yes", "no"):
+        if word not in ("yes", "no"):
             raise BadInputError(f"from another machine only this can be ordered: {FORMS}")
         caller = PhaseCaller(project="", environment={}, origin=origin.seen)
         work = self._governance().answer(lock, caller, yes=word == "yes", text=text)

@@ -23,7 +23,7 @@ SHOWN: Final = {
 }
 DONE, OPEN, BLOCKED, HALTED, FAILED = STATES = ("done", "open", "blocked", "halted", "failed")
 """How a task stands: "blocked" waits for a task that is halted or failed, "halted" for a person."""
-VERDICTS, SPENT, GO_ON = "verdicts", "spent", "go on"
+VERDICTS, MET, SPENT, GO_ON = "verdicts", "met", "spent", "go on"
 TASK_LENGTH: Final = 200
 """Characters of what a task is, and of each thing that was tried for it."""
 SUBJECT_LENGTH: Final = 72
@@ -140,7 +140,7 @@ def _all_parts(report: Report) -> Iterator[tuple[str, list[str]]]:
         head = f"{counted(len(commits), 'commit')}: git log {report.since[:12]}..HEAD"
         yield "commits", ["\n".join((head, *commits))]
     yield "unmerged", [f"{branch}: git diff HEAD...{branch}" for branch in report.unmerged]
-    yield "met", list(report.met)
+    yield MET, list(report.met)
     cents = "cost unknown" if report.cents is None else f"{report.cents:.2f} cents"
     judged = f", judging {report.judge_cents:.2f} cents" if report.judge_cents else ""
     took = f"; agents worked {report.seconds / 60:.0f} min" if report.seconds else ""

@@ -130,6 +130,7 @@ def test_a_machine_joins_a_database_works_in_it_and_leaves(
     assert "nothing limits that" in says("limit", "opencode", "--lift", code=1)
     assert "box takes it" in says("order", "box", "s1", "goal", "pause")
     assert "box (" in says("order", "boks", "s1", "goal", "pause", code=1)
+    assert "only this can be ordered: goal" in says("order", "box", "s1", "gaol", "pause", code=1)
 
     stop = StopJudged(decided="rest", detail="all passed")
     log.append(LoggedEvent(at=1.0, system="supervision", session=SessionKey("claude-code", "s"), data=stop))
@@ -353,3 +354,4 @@ def test_a_team_is_tried_on_one_machine(says: Says, short_folder: Path) -> None:
     assert "password authentication failed" in says("pause", "L", "--as", wrong, code=1)
     says("down", *folder, "--remove")
     assert not (short_folder / "data").exists()
+    assert "supervisor team up" in says("down", *folder, code=1)
