@@ -29,7 +29,7 @@ from sidecar.platform.team import membership, ports, shipper, trial_server
 from sidecar.platform.team.postgres import AGENT_ROLE, PERSON_ROLE, PostgresDatabase, TeamCheck
 from sidecar.platform.team.store import ListCount, TeamStore
 from sidecar.systems.supervision.people import SessionReport
-from sidecar.systems.supervision.team import list_lines
+from sidecar.systems.supervision.team import list_lines, slots_line
 
 ADMIN_URL: Final = click.argument("url", envvar="SUPERVISOR_TEAM_ADMIN")
 FOLDER: Final = click.option(
@@ -238,7 +238,8 @@ def _status_lines(status: TeamStatus) -> Iterator[str]:
         yield f"list     {line}"
     for account in status.accounts:
         most = "no limit" if account.most is None else f"{account.most:g}{' a day' if account.daily else ''}"
-        yield f"account  {account.name}: {account.used:g} spent, {account.reserved:g} reserved of {most}"
+        spent = f"{account.name}: {account.used:g} spent, {account.reserved:g} reserved of {most}"
+        yield f"account  {slots_line(account) or spent}"
     for limit in status.limits:
         yield f"limited  {limit.account} until {local_time(limit.until)}"
 

@@ -40,7 +40,7 @@ from sidecar.systems.supervision.people import SessionReport, SessionSelector, S
 from sidecar.systems.supervision.policy.decision_story import RULING_WORDING
 from sidecar.systems.supervision.policy.journal import StyledLine, journal_lines, note_lines
 from sidecar.systems.supervision.policy.sessions import describe_age, needs_person
-from sidecar.systems.supervision.team import TeamOverview, list_lines, read_team
+from sidecar.systems.supervision.team import TeamOverview, list_lines, read_team, slots_line
 
 REFRESH_S: Final = 1.0
 NO_SCREEN: Final = ("", "dumb")
@@ -186,7 +186,7 @@ def team_lines(seen: TeamOverview) -> Iterator[StyledLine]:
     for account in seen.accounts:
         if account.most is not None:
             used = f"{account.used:,.1f} of {account.most:,g}{' today' if account.daily else ''}"
-            yield StyledLine(f"{account.name}: {used}")
+            yield StyledLine(slots_line(account) or f"{account.name}: {used}")
     for limit in seen.limits:
         yield StyledLine(clean_line(describe_limit(limit, seen.now)), "yellow")
     yield StyledLine(f"{counted(len(seen.machines), 'machine')}: supervisor team status", "dim")

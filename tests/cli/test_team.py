@@ -136,7 +136,8 @@ def test_a_machine_joins_a_database_works_in_it_and_leaves(
     log.append(LoggedEvent(at=1.0, system="supervision", session=SessionKey("claude-code", "s"), data=stop))
     shown = says("status")
     assert "log      1 event to be shipped" in shown
-    assert "role agent" in shown
+    for told in "role agent", "claude: 3 calls at once", "team/cents: 0 spent, 0 reserved of 500 a day":
+        assert told in shown
     found = json.loads(says("status", "--json"))
     assert [machine["name"] for machine in found["machines"]] == ["box"]
     assert {one["name"]: one["most"] for one in found["accounts"]} == {

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from sidecar.kernel.session import short_session
-from sidecar.kernel.text import counted
 from sidecar.platform.limits import describe_limit
 from sidecar.platform.team.ports import AT_ONCE, Machine, TeamTask, TeamTaskState
 from sidecar.platform.team.store import ListCount, TeamSession
@@ -25,7 +24,7 @@ from sidecar.servers.page.views import (
 )
 from sidecar.systems.supervision.policy.decision_story import RULING_WORDING
 from sidecar.systems.supervision.policy.sessions import describe_age
-from sidecar.systems.supervision.team import TeamOverview
+from sidecar.systems.supervision.team import TeamOverview, slots_line
 
 NO_SESSION: Final = "No session of this team is known yet. Machines ship what happens there within seconds."
 TONES: Final = {TeamTaskState.HELD: "needs", TeamTaskState.CLAIMED: "working", TeamTaskState.OPEN: "rested"}
@@ -93,12 +92,7 @@ def _limits(seen: TeamOverview) -> Html:
         for one in seen.accounts
         if one not in slots
     ]
-    calls = (
-        (one.name.removeprefix(AT_ONCE), counted(int(one.most), "call"))
-        for one in slots
-        if one.most is not None
-    )
-    lines = [f"{program}: {number} at once" for program, number in calls]
+    lines = [slots_line(one) for one in slots if one.most is not None]
     lines += (describe_limit(one, seen.now) for one in seen.limits)
     meters, told = draw_meters(money), fill_each("line", ({"kind": "", "text": line} for line in lines))
     return fill("team-limits", meters=meters, lines=told) if meters or told else NOTHING

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from sidecar.kernel.limits import ServiceLimit
 from sidecar.kernel.log import DECISION_KINDS, EventFilter
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.team.ports import Account, Machine, TeamTask, TeamTaskState
+from sidecar.kernel.text import counted
+from sidecar.platform.team.ports import AT_ONCE, Account, Machine, TeamTask, TeamTaskState
 from sidecar.platform.team.store import ListCount, TeamSession, TeamStore
 from sidecar.systems.supervision.decisions import find_decisions, meant_session
 from sidecar.systems.supervision.policy.history import Decision
@@ -62,6 +63,14 @@ def list_lines(counts: Iterable[ListCount]) -> Iterator[str]:
     """Describe how the tasks of each list stand."""
     for name, states in groupby(counts, lambda one: one.list):
         yield f"{name}: {', '.join(f'{one.tasks} {one.state}' for one in states)}"
+
+
+def slots_line(account: Account) -> str:
+    """Describe how many calls of a program run at once; "" for an account of money."""
+    if not account.name.startswith(AT_ONCE):
+        return ""
+    number = "any number of calls" if account.most is None else counted(int(account.most), "call")
+    return f"{account.name.removeprefix(AT_ONCE)}: {number} at once"
 
 
 def read_team_decisions(team: TeamStore, session: str, number: int) -> tuple[Decision, ...]:
