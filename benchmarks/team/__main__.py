@@ -126,8 +126,7 @@ def main() -> int:
             node.start()
         wanted = FAULTS if "all" in asked.faults else asked.faults
         faults = [one for one in _faults(world, nodes, asked.lease) if one.name in wanted]
-        _play(world, nodes, Schedule(faults, say), asked, say)
-        seconds = time.monotonic() - played
+        seconds = _play(world, nodes, Schedule(faults, say), asked, say) - played
         say("all nodes have ended; their logs are shipped")
         homes = [node.home for node in nodes]
         found = find_faults(world.url, world.remote, homes, LIST, SHIPPED_S)
@@ -154,17 +153,18 @@ def _play(
     schedule: Schedule,
     asked: argparse.Namespace,
     say: Callable[[str], None],
-) -> None:
-    """Watch the list until all nodes have ended. Raises SystemExit where that takes too long."""
-    until, last = time.monotonic() + asked.timeout, dict[str, int]()
+) -> float:
+    """Watch the list until all nodes have ended; return when it changed last. Raises SystemExit."""
+    until, last, changed = time.monotonic() + asked.timeout, dict[str, int](), 0.0
     while any(node.runs() for node in nodes) or not schedule.mended:
         if time.monotonic() > until:
             sys.exit(f"it did not end within {asked.timeout:g} s: {last}. See {world.folder}")
         if world.database_runs and (states := read_states(world.url, LIST)) != last:
-            last = states
+            last, changed = states, time.monotonic()
             say(", ".join(f"{number} {state}" for state, number in sorted(states.items())))
         schedule.look(last.get("merged", 0) / asked.tasks)
         time.sleep(LOOK_S)
+    return changed
 
 
 def _print_result(
