@@ -42,7 +42,7 @@ CREATE TABLE tasks (
     place {identity}, list TEXT NOT NULL, id TEXT NOT NULL, content TEXT NOT NULL, checks TEXT NOT NULL,
     needs TEXT NOT NULL, state TEXT NOT NULL, token TEXT NOT NULL DEFAULT '', until DOUBLE PRECISION NOT NULL DEFAULT 0,
     machine TEXT NOT NULL DEFAULT '', person TEXT NOT NULL DEFAULT '', attempts BIGINT NOT NULL DEFAULT 0,
-    branch TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '', member TEXT NOT NULL DEFAULT '', UNIQUE (list, id)
+    failures BIGINT NOT NULL DEFAULT 0, branch TEXT NOT NULL DEFAULT '', note TEXT NOT NULL DEFAULT '', member TEXT NOT NULL DEFAULT '', UNIQUE (list, id)
 );
 CREATE TABLE needs (list TEXT NOT NULL, id TEXT NOT NULL, needed TEXT NOT NULL, PRIMARY KEY (list, id, needed));
 CREATE TABLE paused (list TEXT PRIMARY KEY, person TEXT NOT NULL, changed DOUBLE PRECISION NOT NULL);
@@ -80,7 +80,7 @@ GRANT SELECT ON ALL TABLES IN SCHEMA supervisor TO supervisor_agent;
 GRANT INSERT ON events, sessions, figures, machines, charges, slots, limits, records TO supervisor_agent;
 GRANT UPDATE ON sessions, figures, machines, slots, limits, records TO supervisor_agent;
 GRANT DELETE ON events, sessions, machines, slots, records TO supervisor_agent;
-GRANT UPDATE (state, token, until, machine, person, attempts, branch, note, member) ON tasks TO supervisor_agent;
+GRANT UPDATE (state, token, until, machine, person, attempts, failures, branch, note, member) ON tasks TO supervisor_agent;
 GRANT UPDATE (reserved, spent, until) ON charges TO supervisor_agent;
 GRANT UPDATE (day, used) ON accounts TO supervisor_agent;
 GRANT UPDATE (taken) ON orders TO supervisor_agent;
@@ -210,7 +210,7 @@ ON CONFLICT (list, id) DO NOTHING RETURNING id
 INSERT INTO needs (list, id, needed) VALUES (%(list)s, %(id)s, %(needed)s) ON CONFLICT (list, id, needed) DO NOTHING
 
 -- statement list_tasks
-SELECT list, id, content, checks, needs, state, until, machine, person, attempts, branch, note FROM tasks
+SELECT list, id, content, checks, needs, state, until, machine, person, attempts, failures, branch, note FROM tasks
 WHERE list = %(list)s AND state <> 'dropped' ORDER BY place
 
 -- statement claim_task
@@ -229,18 +229,18 @@ WITH next AS MATERIALIZED (
 UPDATE tasks SET state = 'claimed', token = %(token)s, until = {now} + %(lease)s, machine = %(machine)s,
     person = %(person)s, attempts = attempts + 1, member = {member}
 FROM next WHERE tasks.place = next.place
-RETURNING list, id, content, checks, needs, state, until, machine, person, attempts, branch, note
+RETURNING list, id, content, checks, needs, state, until, machine, person, attempts, failures, branch, note
 
 -- statement extend_task
 UPDATE tasks SET until = {now} + %(lease)s WHERE list = %(list)s AND id = %(id)s AND state = 'claimed' AND token = %(token)s
 RETURNING id
 
 -- statement settle_task
-UPDATE tasks SET state = %(state)s, token = '', until = 0, note = %(note)s, branch = %(branch)s
+UPDATE tasks SET state = %(state)s, token = '', until = 0, note = %(note)s, branch = %(branch)s, failures = failures + 1
 WHERE list = %(list)s AND id = %(id)s AND state = 'claimed' AND token = %(token)s RETURNING id
 
 -- statement put_task
-UPDATE tasks SET state = %(state)s, token = '', until = 0, note = %(note)s WHERE list = %(list)s AND id = %(id)s RETURNING id
+UPDATE tasks SET state = %(state)s, token = '', until = 0, note = %(note)s, failures = 0 WHERE list = %(list)s AND id = %(id)s RETURNING id
 
 -- statement pause_list
 INSERT INTO paused (list, person, changed) VALUES (%(list)s, %(person)s, {now}) ON CONFLICT (list) DO NOTHING

@@ -152,7 +152,8 @@ class TeamTask(Struct, frozen=True, kw_only=True):
     """A task of a list. `needs`: the tasks that are merged before it begins. `checks`: its own commands.
 
     `until`: seconds since the epoch, by the database's clock, at which its claim runs out, 0 without one.
-    `attempts` counts claims; `branch` is the pushed branch of the last one, `note` says how that ended.
+    `attempts` counts claims, and `failures` those that were settled since a person gave it a state, so not
+    those that were lost; `branch` is the pushed branch of the last one, `note` says how that ended.
     """
 
     list: str
@@ -165,6 +166,7 @@ class TeamTask(Struct, frozen=True, kw_only=True):
     machine: str = ""
     person: str = ""
     attempts: int = 0
+    failures: int = 0
     branch: str = ""
     note: str = ""
 

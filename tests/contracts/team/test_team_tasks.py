@@ -129,6 +129,18 @@ def test_a_claim_that_ran_out_is_renewed_unless_somebody_took_the_task(
     assert store.tasks("L")[0].state == MERGED
 
 
+def test_attempts_that_ended_count_as_failures_until_a_person_gives_the_task_a_state(
+    store: TeamStore,
+) -> None:
+    add(store, "T1")
+    claim(store, LOST)
+    assert store.settle_task(claim(store), OPEN)
+    assert store.settle_task(claim(store), HELD)
+    assert [(one.attempts, one.failures) for one in store.tasks("L")] == [(3, 2)]
+    assert store.put("L", "T1", OPEN)
+    assert claim(store).task.failures == 0
+
+
 def test_a_claim_that_ran_out_may_still_be_settled_by_the_last_who_held_it(store: TeamStore) -> None:
     add(store, "T1")
     mine = claim(store, LOST)

@@ -44,26 +44,26 @@ def test_a_tasks_run_has_its_words_its_checks_and_those_of_all() -> None:
 
 
 @over_table(
-    "outcome, code, spent, attempts, follows",
+    "outcome, code, spent, failures, follows",
     [
-        ("achieved", 0, False, 1, ("merge", "")),
-        ("judged", 4, False, 1, ("held", "")),
-        ("unverified", 2, False, 1, ("held", "")),
-        ("stalled", 1, False, 1, ("held", "")),
-        ("exhausted", 1, False, 1, ("held", "")),
-        ("exhausted", 1, True, 1, ("open", "exhausted")),
-        ("achieved", 0, True, 1, ("merge", "")),
-        ("agent-failed", 1, False, 1, ("open", "agent-failed")),
-        ("agent-failed", 1, False, 3, ("held", "agent-failed")),
-        ("broken", 1, False, 2, ("open", "broken")),
-        ("cleared", 3, False, 1, ("held", "")),
+        ("achieved", 0, False, 0, ("merge", "")),
+        ("judged", 4, False, 0, ("held", "")),
+        ("unverified", 2, False, 0, ("held", "")),
+        ("stalled", 1, False, 0, ("held", "")),
+        ("exhausted", 1, False, 0, ("held", "")),
+        ("exhausted", 1, True, 0, ("open", "exhausted")),
+        ("achieved", 0, True, 0, ("merge", "")),
+        ("agent-failed", 1, False, 0, ("open", "agent-failed")),
+        ("agent-failed", 1, False, 2, ("held", "agent-failed")),
+        ("broken", 1, False, 1, ("open", "broken")),
+        ("cleared", 3, False, 0, ("held", "")),
     ],
 )
 def test_what_follows_from_a_run(
-    *, outcome: str, code: int, spent: bool, attempts: int, follows: tuple[str, str]
+    *, outcome: str, code: int, spent: bool, failures: int, follows: tuple[str, str]
 ) -> None:
     ended = RunFinished(outcome=outcome, detail="why", exit_code=code)
-    end = end_after_run(task(attempts=attempts), ended, code, spent=spent)
+    end = end_after_run(task(failures=failures, attempts=9), ended, code, spent=spent)
     assert (end.state, end.stops) == follows
     assert end.note == ("" if end.state == "merge" else f"{outcome}: why")
 

@@ -2,7 +2,7 @@
 
 - A task is one ordinary run, so what counts as done is what counts there.
 - Work that could not be merged, and that of an agent which could not work, is tried again from its branch. A
-  task that was tried MAX_ATTEMPTS times, or that ended in any other way, is held for a person.
+  task that failed MAX_FAILURES times, or that ended in any other way, is held for a person.
 - What ends because of this machine alone (a program that cannot work, a spent budget, Ctrl-C) gives its task
   back, and nothing more is begun here.
 """
@@ -23,8 +23,8 @@ from sidecar.work.progress import RunFinished
 
 NAMED: Final = 5
 """Tasks that a sentence names."""
-MAX_ATTEMPTS: Final = 3
-"""Attempts after which a task that still fails waits for a person."""
+MAX_FAILURES: Final = 3
+"""Attempts after which a task waits for a person; one that was lost with its machine does not count."""
 DONE: Final = (TeamTaskState.MERGED, TeamTaskState.DROPPED)
 """States in which a task holds up no other one."""
 OF_THE_MACHINE: Final = ("agent-failed", "broken", "interrupted")
@@ -80,7 +80,7 @@ def end_after_run(task: TeamTask, ended: RunFinished, code: int, *, spent: bool)
 
 def end_to_try_again(task: TeamTask, note: str) -> TaskEnd:
     """Return the end of a task that is tried again, unless it was tried often enough."""
-    state = TeamTaskState.OPEN if task.attempts < MAX_ATTEMPTS else TeamTaskState.HELD
+    state = TeamTaskState.OPEN if task.failures + 1 < MAX_FAILURES else TeamTaskState.HELD
     return TaskEnd(state=state, note=note)
 
 
