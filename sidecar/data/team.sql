@@ -1,4 +1,4 @@
--- What a team shares, for PostgreSQL 15 and for SQLite 3.40. platform/team/database.py reads it.
+-- What a team shares, for PostgreSQL 15, and in tests for SQLite 3.40. platform/team/database.py reads it.
 --
 -- `-- migration N` is carried out once, in order; `-- migration N postgresql` there alone. `-- statement NAME` is one
 -- statement. %(name)s is a value. {now} is the database's clock in seconds since the epoch, {today} its UTC day, {member}

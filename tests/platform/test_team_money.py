@@ -14,7 +14,6 @@ from sidecar.kernel.settings import Settings
 from sidecar.platform.limits import SLOT_RENEWED_S, call_slot
 from sidecar.platform.log_readings import DailySpending
 from sidecar.platform.team import membership
-from sidecar.platform.team.database import SqliteDatabase
 from sidecar.platform.team.membership import Membership, save_membership
 from sidecar.platform.team.money import TeamSlots, read_share, renew_share, share_refusal
 from sidecar.platform.team.ports import Account, Machine, Member
@@ -22,6 +21,7 @@ from sidecar.platform.team.store import TeamStore
 from sidecar.workers.budget import Budget
 from support.logs import event_log
 from support.memory_stores import ManualClock, MemoryEventLog
+from support.team_sqlite import SqliteDatabase
 
 MACHINE = "m1"
 BOUND_S = 20.0

@@ -11,13 +11,13 @@ from sidecar.kernel.log import EventFilter, LoggedEvent, OrderGiven, RunIteratio
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.event_log import LOG_FILE, EventLogFile
 from sidecar.platform.team import shipper
-from sidecar.platform.team.database import SqliteDatabase
 from sidecar.platform.team.ports import Member, TeamAwayError
 from sidecar.platform.team.shipper import agreed_position, ship_all, ship_batch, shipped_position
 from sidecar.platform.team.store import TeamStore
 from support.kept_stops import unasked
 from support.logs import event_log
 from support.memory_stores import MANUAL_CLOCK_START
+from support.team_sqlite import SqliteDatabase
 
 KEY = SessionKey("claude-code", "4d8f5b7b-2033-4ade-a407-251a5cfea125")
 

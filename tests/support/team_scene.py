@@ -15,7 +15,6 @@ from sidecar.hosts.ports import AgentResult, AgentTask
 from sidecar.kernel.goal import GoalTerms
 from sidecar.kernel.runs import RunPromptInputs, RunRequest
 from sidecar.platform.lane import MergeLane, find_lane
-from sidecar.platform.team.database import SqliteDatabase
 from sidecar.platform.team.ports import Claim, Machine, Member, TeamAwayError, TeamTask
 from sidecar.platform.team.store import TeamStore
 from sidecar.systems.iteration.ports import AssignedTask, RunParticipants
@@ -25,6 +24,7 @@ from support.cases import complete
 from support.fakes import LIMIT
 from support.git_projects import commit_all, git, repository
 from support.run_scene import UNKEPT, HouseOverseer, agents, made
+from support.team_sqlite import SqliteDatabase
 
 LIST: Final = "sprint"
 STOPS: Final = 40

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from sidecar.platform.team.database import SqliteDatabase, TeamDatabase
+from sidecar.platform.team.database import TeamDatabase
 from sidecar.platform.team.ports import Member
 from sidecar.platform.team.postgres import PostgresDatabase
 from sidecar.platform.team.store import TeamStore
+from support.team_sqlite import SqliteDatabase
 
 T = TypeVar("T")
 

@@ -1,1 +1,1 @@
-"""What several machines share: records, tasks, money and the log, by one SQL for PostgreSQL and SQLite."""
+"""What several machines share: records, tasks, money and the log, by SQL for PostgreSQL."""

@@ -1,4 +1,4 @@
-"""What a team shares, and the words for it. One contract suite is played on PostgreSQL and on the local file.
+"""What a team shares, and the words for it. One contract suite is played on PostgreSQL and on a file.
 
 Rules of these ports:
 

@@ -1,4 +1,4 @@
-"""Implements `Team` by the statements of data/team.sql, for PostgreSQL and for SQLite."""
+"""Implements `Team` by the statements of data/team.sql."""
 
 from __future__ import annotations
 

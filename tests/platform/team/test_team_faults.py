@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from sidecar.platform.team import postgres
-from sidecar.platform.team.database import SqliteDatabase
 from sidecar.platform.team.ports import Member, TeamAwayError, TeamRefusedError
 from sidecar.platform.team.postgres import PostgresDatabase
 from sidecar.platform.team.store import TeamStore
 from support.disks import files_of_at_most
 from support.postgres import PostgresServer, as_login, postgres_cluster, run_sql, unused_port
+from support.team_sqlite import SqliteDatabase
 
 MEMBER = Member(machine="m1", person="ann")
 
