@@ -182,7 +182,7 @@ class AgentLoop:
                 cents=self._crew.budget.cents,
             )
         )
-        if warning := policy.judge_warning(now, decides):
+        if warning := policy.judge_warning(now, decides, assigned=bool(self._crew.assigned)):
             self._crew.tell(progress.RunWarning(text=warning))
 
     async def _take_up_earlier_work(self) -> None:

@@ -165,6 +165,8 @@ def test_a_run_that_nobody_could_judge_says_so_before_it_starts(
     told = judge_warning(now, decides)
     assert bool(told) is warned
     assert not warned or all(way in told for way in (no_judge, "docs/models.md", "--check", "--spec"))
+    of_list = judge_warning(now, decides, assigned=True)
+    assert not warned or ('"all checks pass"' in of_list and "--spec" not in of_list)
 
 
 @pytest.mark.proves("runs and the journal")

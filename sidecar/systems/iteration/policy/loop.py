@@ -116,20 +116,24 @@ CONTINUABLE_STATUSES: Final = frozenset(
 """Statuses in which the same goal, typed again, continues; after any other it is set anew."""
 
 
-def judge_warning(now: RunStatus, decides: str = "") -> str:
+def judge_warning(now: RunStatus, decides: str = "", *, assigned: bool = False) -> str:
     """Return what a run without a judge is told before its first agent; "" where nobody has to be asked.
 
     `decides`: what was answered to the goal. Where checks alone may decide it, that says whether one does.
+    `assigned`: the goal is a task of a team's list.
     """
     alone = named_checks(now.condition, checks=now.checks).alone
     checks_decide = (alone and decides) or (now.checks and (alone or now.tasks_alone))
     if not now.no_judge or checks_decide:
         return ""
-    return (
-        f"no model can judge whether the goal holds ({now.no_judge}). Name a judge (docs/models.md), or let "
-        "a check decide: --check COMMAND without --goal, or --spec FILE --check COMMAND. Until then the run "
-        "goes on while tasks are ready, and ends as unjudged"
+    way = (
+        'a check decide: a task of the words "all checks pass" and its checks. Until then tasks are held'
+        if assigned
+        else "a check decide: --check COMMAND without --goal, or --spec FILE --check COMMAND. Until then the "
+        "run goes on while tasks are ready, and ends as unjudged"
     )
+    why = f"no model can judge whether the goal holds ({now.no_judge})"
+    return f"{why}. Name a judge (docs/models.md), or let {way}"
 
 
 # --- how it goes on -----------------------------------------------------------------------------------------
