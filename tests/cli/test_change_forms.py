@@ -160,4 +160,5 @@ def test_the_schema_of_the_documentation_is_that_of_the_json() -> None:
     if os.environ.get("RENEW_SNAPSHOTS"):
         SCHEMA_PAGE.write_text(written, encoding="utf-8")
     assert SCHEMA_PAGE.read_text(encoding="utf-8") == written
+    assert {"result", "exit_code", "ran"} <= set(schema["$defs"]["CheckedChange"]["required"])
     assert json.loads(msgspec.json.encode(FOUND))["findings"][0]["rule"] == "check-gone"

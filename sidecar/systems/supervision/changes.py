@@ -10,8 +10,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -146,11 +147,11 @@ class CheckedChange(Struct, frozen=True, kw_only=True):
     head: str
     tree: str
     goal: str
-    result: str = ""
-    exit_code: int = 0
+    result: str
+    exit_code: int
     changed: tuple[str, ...] | None
-    ran: tuple[RanCheck, ...] = ()
-    proof: tuple[str, ...] = ()
+    ran: tuple[RanCheck, ...]
+    proof: tuple[str, ...]
     findings: tuple[ChangeFinding, ...]
     source: ChangeSource = ChangeSource()
 
@@ -171,16 +172,16 @@ async def check_change(
     stop = AgentStopped(key=KEY, project=change.project, environment=change.environment, transcript="")
     since = await services.workspace.since(base, stop.project, stop.environment)
     unseen = [_finding("not-seen", f"the submodule {path} was changed") for path in change.submodules]
-    checked = CheckedChange(
+    checked = partial(
+        CheckedChange,
         base=change.began,
         head=change.commit if head else "",
         tree=change.tree,
         goal=wish.goal,
         changed=since.paths,
-        findings=tuple(unseen or [_finding("no-change", "nothing was run")]),
     )
     if since.paths == ():
-        return _with_result(checked)
+        return _with_result(checked, unseen or [_finding("no-change", "nothing was run")])
     offered = await _gates_of_base(services, stop, base)
     goal = Goal(id="change", condition=wish.goal or THE_CHECKS, checks=wish.checks, base=base)
     before = await _run_on_base(services, stop, goal, offered, since)
@@ -201,23 +202,20 @@ async def check_change(
             )
             found += [told] if ran else []
     worth = weigh_passes(goal, inquiry.runs, inquiry.comparisons, inquiry.project_state, alone=False)
-    return _with_result(
-        replace(
-            checked,
-            ran=tuple(_ran(before, inquiry)),
-            proof=worth.proof,
-            findings=tuple(
-                replace(one, file=f"{change.inside}{one.file}" if one.file else "") for one in found
-            ),
-        )
-    )
+    placed = [replace(one, file=f"{change.inside}{one.file}" if one.file else "") for one in found]
+    return _with_result(checked, placed, tuple(_ran(before, inquiry)), worth.proof)
 
 
-def _with_result(checked: CheckedChange) -> CheckedChange:
-    levels = {one.level for one in checked.findings}
+def _with_result(
+    checked: Callable[..., CheckedChange],
+    findings: Sequence[ChangeFinding],
+    ran: tuple[RanCheck, ...] = (),
+    proof: tuple[str, ...] = (),
+) -> CheckedChange:
+    levels = {one.level for one in findings}
     worst = next((RESULTS[level] for level in RESULTS if level in levels), CheckResult.CLEAR)
-    proof = checked.proof if worst is CheckResult.CLEAR else ()
-    return replace(checked, result=worst.name.lower(), exit_code=worst, proof=proof)
+    proof = proof if worst is CheckResult.CLEAR else ()
+    return checked(result=worst.name.lower(), exit_code=worst, findings=tuple(findings), ran=ran, proof=proof)
 
 
 async def _gates_of_base(services: Services, stop: AgentStopped, base: FileBaseline) -> AvailableGates:
