@@ -142,14 +142,17 @@ async def export_log(events: EventLog, configuration: Configuration, incidents: 
         return
     loop, appended, after = asyncio.get_running_loop(), asyncio.Event(), events.last()
     stop_listening = events.listen(lambda: loop.call_soon_threadsafe(appended.set))
-    told = _exporting(endpoint)
+    # In a thread: what it imports would hold up the answers of a sidecar that has just started.
+    started = asyncio.ensure_future(asyncio.to_thread(_exporting, endpoint))
     try:
+        told = await asyncio.shield(started)
         while True:
             await appended.wait()
             appended.clear()
             after = await asyncio.to_thread(_tell_new, told, events, after)
     finally:
         stop_listening()
+        told = await asyncio.shield(started)
         await asyncio.shield(asyncio.to_thread(_tell_new, told, events, after))
         await asyncio.shield(asyncio.to_thread(told.close))
 

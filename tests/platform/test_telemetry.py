@@ -15,6 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from sidecar.kernel.log import LoggedEvent, StopJudged, WorkerRan
 from sidecar.kernel.settings import Settings, TelemetrySettings
+from sidecar.platform import telemetry
 from sidecar.platform.state import Incidents
 from sidecar.platform.telemetry import export_log
 from support.cases import KEY
@@ -138,6 +139,22 @@ async def test_a_collector_gets_what_judges_and_workers_cost(tmp_path: Path, col
         "supervisor.tokens": {"judge": 120, "worker": 30},
         "supervisor.cost": {"judge": 0.5, "worker": 0.25},
     }
+
+
+async def test_what_it_imports_is_imported_beside_the_event_loop(
+    tmp_path: Path, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+    exporting = telemetry._exporting  # noqa: SLF001 - it imports
+
+    def noted(endpoint: str) -> telemetry.Telemetry:
+        threads.append(threading.current_thread())
+        return exporting(endpoint)
+
+    monkeypatch.setattr(telemetry, "_exporting", noted)
+    await _exported(tmp_path, collector.endpoint)
+    assert threads
+    assert threading.main_thread() not in threads
 
 
 async def test_without_an_endpoint_nothing_listens_to_the_log(tmp_path: Path) -> None:
