@@ -72,9 +72,7 @@ FORM_OPTIONS: Final = (
     click.option("--json", "form", flag_value="json", help="Print JSON for a script."),
     click.option("--csv", "form", flag_value="csv", help="Print a table for a spreadsheet."),
 )
-
-
-TEAM_OPTION = click.option("--team", is_flag=True, help="Of all machines of your team.")
+TEAM_OPTION: Final = click.option("--team", is_flag=True, help="Of all machines of your team.")
 TEAM_GROUPINGS: Final = ("machine", "person")
 
 
@@ -145,9 +143,7 @@ def _markdown(title: str, steps: Iterable[StoryStep]) -> Iterable[str]:
 
 @click.command()
 @SESSION_ARGUMENT
-@click.option(
-    "--last", type=click.IntRange(1, 1000), default=20, show_default=True, help="So many decisions."
-)
+@click.option("--last", type=click.IntRange(1), default=20, show_default=True, help="So many decisions.")
 @DAYS_OPTION
 @EVERYWHERE_OPTION
 @TEAM_OPTION
@@ -268,7 +264,7 @@ def _print_figures(
 
 
 def _of_team(session: str, last: int) -> tuple[Decision, ...]:
-    """Return the newest decisions of all machines of the team, or of a session. Refuses none."""
+    """Return the newest decisions of all machines, or of a session. Raises ClickException for none."""
     with closing(open_team(joined_membership())) as team:
         if found := read_team_decisions(team, session, last):
             return found

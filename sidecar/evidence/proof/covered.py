@@ -22,8 +22,8 @@ from sidecar.platform.environments import PythonMissingError, with_project_pytho
 from sidecar.platform.files import scratch_folder
 from sidecar.platform.processes import run_process
 
-MODULE: Final = "python -m "
-"""How a command begins that coverage.py can run."""
+PYTHON_MODULE: Final = "python -m "
+"""How a command begins that coverage.py can run, too."""
 
 
 class FileLines(Struct, frozen=True):
@@ -49,11 +49,11 @@ async def count_run_lines(
         own = {"COVERAGE_RCFILE": os.devnull, "COVERAGE_FILE": str(folder / "data")}
         try:
             tool, environment = await with_project_python(
-                f"{MODULE}coverage", place, {**at.environment, **own}, at.project, gate.python
+                f"{PYTHON_MODULE}coverage", place, {**at.environment, **own}, at.project, gate.python
             )
         except PythonMissingError:
             return 0, 0
-        traced = f"{tool} run -m {gate.command.removeprefix(MODULE)}"
+        traced = f"{tool} run -m {gate.command.removeprefix(PYTHON_MODULE)}"
         order = f'{traced}; {tool} json -q -o "$COVERAGE_FILE.json"'
         await run_process(order, cwd=place, environment=environment, seconds=seconds, tied=True)
         try:

@@ -56,7 +56,7 @@ class ServiceJudge(ModelJudge):
         own: Mapping[str, str],
         secrets: Callable[[Mapping[str, str]], SecretMask],
     ) -> None:
-        """`texts` as above; `own`: the environment of the sidecar; `secrets` builds a mask."""
+        """`texts` as in ModelJudge; `own`: the environment of the sidecar; `secrets` builds a mask."""
         super().__init__(texts)
         self._dialect, self.backend = dialect, dialect.backend
         self._own = own
@@ -73,7 +73,7 @@ class ServiceJudge(ModelJudge):
         key = f"the key is in {where}" if where else "no key, on this machine"
         return ChosenBackend(self._dialect.backend, f"{target.model} at {target.address.authority}; {key}")
 
-    def model(self, settings: Settings) -> str:  # noqa: ARG002 - as all
+    def model(self, settings: Settings) -> str:  # noqa: ARG002 - the port's
         return ""
 
     async def answer(self, asked: JudgeRequest) -> str:

@@ -30,7 +30,7 @@ from sidecar.evidence.gates.policy import (
 )
 from sidecar.evidence.ports import CopyVersion, GateCatalog, GateContext
 from sidecar.evidence.proof.check_files import bears_on_checks, files_in, text_of
-from sidecar.evidence.proof.covered import MODULE, count_run_lines
+from sidecar.evidence.proof.covered import PYTHON_MODULE, count_run_lines
 from sidecar.evidence.proof.expectations import find_places
 from sidecar.evidence.proof.file_names import is_document
 from sidecar.evidence.proof.policy import (
@@ -191,7 +191,7 @@ async def check_change(
     inquiry, _ = await loop.decide(stop, Session(key=KEY, project=change.project, goal=goal))
     found = [*_findings(inquiry, goal, wish, gates), *_claimed_findings(inquiry, wish, since), *unseen]
     for run in inquiry.runs:
-        counts = run.gate.kind is Kind.TESTS and run.gate.command.startswith(MODULE)
+        counts = run.gate.kind is Kind.TESTS and run.gate.command.startswith(PYTHON_MODULE)
         if counts and run.outcome is Outcome.PASSED and run.seconds < TRACED_S:
             at = GateContext(project=stop.project, tree="", environment=stop.environment)
             product = [file for file in since.files if file.path in inquiry.project_state.code]
