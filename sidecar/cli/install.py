@@ -104,9 +104,10 @@ def install(  # noqa: PLR0913 - one parameter per option
     steps = Steps(print_only, echo)
     if shadow:
         refuse_agents(noted=True)
+    _put(installer, order, steps)
+    if shadow:  # not before: a host that cannot be installed must not end enforcement in the others
         said = "only judge, and show what would be sent back, in every host, until you type: supervisor on"
         steps.do(f"{said} (mode, in {config_path()})", write_setting, *SHADOW)
-    _put(installer, order, steps)
 
 
 @click.command()

@@ -115,9 +115,9 @@ def test_installed_in_shadow_mode_it_says_so_and_the_rest_of_the_settings_stays(
 @pytest.mark.usefixtures("command")
 def test_without_the_host_nothing_is_half_done(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
     host.claude.unlink()
-    assert cli.run_command(["install", "claude-code"]) == 1
+    assert cli.run_command(["install", "claude-code", "--shadow"]) == 1
     assert "  - add its folder to PATH\n" in capsys.readouterr().err
-    assert user_paths().recorded_runtime() is None
+    assert (user_paths().recorded_runtime(), config.config_path().exists()) == (None, False)
 
 
 @pytest.mark.usefixtures("host")
