@@ -219,10 +219,9 @@ WITH next AS MATERIALIZED (
     WHERE list = %(list)s AND (state = 'open' OR (state = 'claimed' AND until < {now}))
         AND NOT EXISTS (SELECT 1 FROM paused WHERE paused.list = one.list)
         AND NOT EXISTS (
-            SELECT 1 FROM needs WHERE needs.list = one.list AND needs.id = one.id AND NOT EXISTS (
-                SELECT 1 FROM tasks AS other
-                WHERE other.list = needs.list AND other.id = needs.needed AND other.state IN ('merged', 'dropped')
-            )
+            SELECT 1 FROM needs WHERE needs.list = one.list AND needs.id = one.id AND COALESCE((
+                SELECT state FROM tasks AS other WHERE other.list = needs.list AND other.id = needs.needed
+            ), '') NOT IN ('merged', 'dropped')
         )
     ORDER BY place LIMIT 1 {skip_locked}
 )
