@@ -58,21 +58,26 @@ class CallSlots(Protocol):
 
 @asynccontextmanager
 async def call_slot(slots: CallSlots | None, program: str, clock: Clock) -> AsyncIterator[None]:
-    """Wait for a slot, and hold it while the block lasts; without `slots` nobody waits."""
+    """Wait for a slot, and hold it while the block lasts; without `slots` nobody waits.
+
+    Nobody waits for its release: whoever is cancelled meanwhile would lose what was done in the block.
+    """
     if slots is None:
         yield
         return
     import secrets  # noqa: PLC0415 - a sidecar that waits does without
 
     token = secrets.token_hex(16)
-    while not await asyncio.to_thread(slots.take, program, token):
-        await clock.pause(SLOT_LOOK_S)
-    renewing = asyncio.create_task(_renew_slot(slots, program, token, clock))
     try:
-        yield
+        while not await asyncio.to_thread(slots.take, program, token):
+            await clock.pause(SLOT_LOOK_S)
+        renewing = asyncio.create_task(_renew_slot(slots, program, token, clock))
+        try:
+            yield
+        finally:
+            renewing.cancel()
     finally:
-        renewing.cancel()
-        await asyncio.shield(asyncio.to_thread(slots.free, program, token))
+        asyncio.get_running_loop().run_in_executor(None, slots.free, program, token)
 
 
 async def _renew_slot(slots: CallSlots, program: str, token: str, clock: Clock) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -170,4 +171,14 @@ async def test_the_next_call_waits_for_a_slot_and_each_is_renewed_while_it_lasts
         first.set()
         await until(lambda: order == ["first", "second"])
         second.set()
-    assert not slots.holder
+        await until(lambda: not slots.holder)
+
+
+async def test_nobody_waits_until_a_slot_is_given_back() -> None:
+    slots, freed = OneSlot(), threading.Event()
+    slots.free = lambda *_: freed.wait(BOUND_S)  # type: ignore[method-assign,assignment]
+    async with asyncio.timeout(BOUND_S / 2):
+        async with call_slot(slots, "claude", ManualClock()):
+            done = True
+        assert done
+    freed.set()

@@ -119,6 +119,7 @@ class Night:
         patches.setattr(run_loop, "greet_sidecar", lambda: ensure_folder(user_paths().run))
         patches.setattr(run_crew, "SidecarOverseer", self.sidecar)
         patches.setattr(run_crew, "_build_agent", lambda *_: self)
+        patches.setattr(run_crew, "_unprompted_tools", tuple)
 
     def run_platform(self, state: Path, files: FilesInForce | None = None) -> PlatformServices:
         """Build what the run itself uses; where it is killed it writes nothing any more."""
