@@ -134,7 +134,7 @@ class TeamPlayer:
         await self._open()
         keeping = asyncio.create_task(self._keep_claims())
         try:
-            ended = await self._play()
+            ended = await self._play(keeping)
         finally:
             for task in self._held:
                 task.cancel()
@@ -184,7 +184,8 @@ class TeamPlayer:
 
     # --- the list ---
 
-    async def _play(self) -> progress.RunFinished:
+    async def _play(self, keeping: asyncio.Task[None]) -> progress.RunFinished:
+        """Play until nothing is left; what ends `keeping` ends this, because claims would run out unseen."""
         while True:
             while len(self._held) < self._asked.jobs and (claim := await self._claim()):
                 self._number, self._said = self._number + 1, ""
@@ -193,8 +194,10 @@ class TeamPlayer:
             if not self._held and (ended := await self._ended()):
                 return ended
             pause = asyncio.create_task(self._crew.clock.pause(POLL_S))
-            done, _ = await asyncio.wait({*self._held, pause}, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait({*self._held, pause, keeping}, return_when=asyncio.FIRST_COMPLETED)
             pause.cancel()
+            if keeping in done:
+                keeping.result()
             for task in done & self._held.keys():
                 self._busy.discard(self._held.pop(task).number)
                 if not task.cancelled():
@@ -246,8 +249,8 @@ class TeamPlayer:
         """Renew claims and the slot; return the tokens of those that are lost."""
         team, lease = self._crew.team, self._crew.lease
         with team.transaction():
-            if self._slot:
-                team.take_slot(self._lane_key, 1, self._slot, lease)
+            if slot := self._slot:
+                team.take_slot(self._lane_key, 1, slot, lease)
             return team.extend_all(claims, lease)
 
     # --- a task ---

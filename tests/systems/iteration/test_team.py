@@ -260,3 +260,20 @@ async def test_a_paused_list_is_waited_for_and_said(tmp_path: Path) -> None:
     machine.when_told = told
     assert (await machine.play()).outcome == "completed"
     assert "the list is paused. To go on: supervisor team resume sprint" in machine.warnings()
+
+
+async def test_a_fault_that_ends_the_renewals_ends_the_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def agent(*_: object) -> None:
+        machine.fakes.clock.advance(21.0)
+        await asyncio.Event().wait()
+
+    def broken(*_: object) -> set[str]:
+        raise ValueError("a fault of ours")
+
+    machine = TeamMachine(tmp_path, "one", agent)
+    machine.tasks(())
+    monkeypatch.setattr(machine.team, "extend_all", broken)
+    with pytest.raises(ValueError, match="a fault of ours"):
+        await machine.play()
