@@ -7,7 +7,7 @@ what the hooks start with, and says on standard error why it cannot.
 import sys
 from os.path import abspath, dirname
 
-VERSION = "0.2.0"
+VERSION = "0.3.0"
 START_S = 40.0
 """Longest start: the sidecar may have to wait until an older one has finished what it does (30 s)."""
 HOOKS = dirname(abspath(__file__))  # noqa: PTH100, PTH120 - pathlib takes longer than all the rest

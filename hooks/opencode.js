@@ -12,7 +12,7 @@ import { homedir } from "node:os"
 import { fileURLToPath } from "node:url"
 import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path"
 
-const VERSION = "0.2.0"
+const VERSION = "0.3.0"
 const SETUP = {} // filled in by `supervisor install opencode`
 // Longest waits, in milliseconds: for a start, for a sign of life (which a working sidecar gives every 2 s), in all.
 const STOP = { start: 40_000, silence: 20_000, limit: 900_000 }

@@ -19,7 +19,7 @@ except ImportError:
 
 INPUT_LIMIT = 4 << 20  # bytes
 CALL = b'{"jsonrpc":"2.0","id":1,"method":"hook","params":{"event":%b,%b}}\n'
-ABOUT = '"host":"%s","version":"0.2.0","host_pid":%d,"environment":{%s}'
+ABOUT = '"host":"%s","version":"0.3.0","host_pid":%d,"environment":{%s}'
 ANSWER = b'{"jsonrpc":"2.0","id":1,"result":'
 NOTICE = b'{"jsonrpc":"2.0","method":"'
 

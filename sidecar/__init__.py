@@ -1,3 +1,3 @@
 """Supervisor: stands beside a coding agent and finds out what is true before the agent may rest."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
