@@ -206,6 +206,18 @@ def test_a_submodule_is_no_part_of_a_change_unless_it_is_another_commit(
     assert (done.exit_code, "warning: the submodule vendored was changed" in done.output) == (2, True)
 
 
+@pytest.mark.parametrize("head", ["HEAD", ""])
+def test_settings_of_checks_that_git_ignores_hide_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: str
+) -> None:
+    project = make_base(tmp_path / "shop")
+    make_change(project, {"shop.py": BROKEN, ".gitignore": "/pytest.ini\n"})
+    write(project, {"pytest.ini": "[pytest]\naddopts = --collect-only\n"})
+    monkeypatch.chdir(project)
+    done = checked(*(("--head", head) if head else ()))
+    assert (done.exit_code, "check-failed" in done.output) == (1, True), done.output
+
+
 def test_a_check_that_asks_git_runs_on_the_base_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = make_base(tmp_path / "shop")
     make_change(project, {"shop.py": REFACTORED, "tests/receipt.snap": None, "tests/test_receipt.py": None})

@@ -158,11 +158,18 @@ def is_code(path: str) -> bool:
     return has_form(path, "code", "tested")
 
 
+def _is_program(file: Path) -> bool:
+    """Whether a file is a program, which a check names because it tests it, as it does code."""
+    return file.is_file() and text_of(file).startswith("#!")
+
+
 def choose_check_files(changed: Iterable[str], copy: Path) -> frozenset[str]:
     """Return the changed files that bear on a check, by their name or because a check file names them."""
     changed = tuple(changed)
     found = {path for path in changed if bears_on_checks(path)}
-    others = [path for path in changed if path not in found and not is_code(path)]
+    others = [
+        path for path in changed if path not in found and not is_code(path) and not _is_program(copy / path)
+    ]
     if others:
         named = re.compile("|".join({re.escape(path.rpartition("/")[2]): None for path in others}))
         texts = (text_of(file) for file in files_in(copy, bears_on_checks))

@@ -146,7 +146,7 @@ async def link_surroundings(
 
     Return the paths of those that did; they are left out, but for `newer`.
     """
-    listed = await _list_ignored(room, ground, "--directory")
+    listed = await list_ignored(room, ground, "--directory")
     changed = await asyncio.to_thread(place_ignored_files, ground.top, into, listed, since, newer=newer)
     for main in folders_in_main_checkout([ground.top]):
         shared = [f"{place.name}/" for place in environments_in(main)]
@@ -155,15 +155,15 @@ async def link_surroundings(
     return changed
 
 
-async def _list_ignored(room: ShadowRepository, ground: WorkTree, *more: str) -> list[str]:
-    """Return what git ignores and does not follow; folders end with a slash."""
+async def list_ignored(room: ShadowRepository, ground: WorkTree, *more: str) -> list[str]:
+    """Return what git ignores and does not follow; with "--directory" folders are one path with a slash."""
     with room.entered(ground) as (git, _):
         return await git.names("ls-files", "-z", "--others", "--ignored", "--exclude-standard", *more)
 
 
 async def find_recent_ignored(room: ShadowRepository, ground: WorkTree, since: float) -> tuple[str, ...]:
     """Return the ignored files that changed since, but for what tools are known to write."""
-    listed = await _list_ignored(room, ground, "--directory")
+    listed = await list_ignored(room, ground, "--directory")
     recent = await asyncio.to_thread(_changed_files, ground.top, listed, since)
     if not recent:
         return ()

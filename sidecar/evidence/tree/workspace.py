@@ -35,6 +35,7 @@ from sidecar.evidence.tree.checkout import (
     SHOWN_HISTORY,
     find_recent_ignored,
     link_surroundings,
+    list_ignored,
     map_environment,
     show_history,
     write_files,
@@ -201,7 +202,9 @@ class GitWorkspace:
         raw = await found.git.names("diff-tree", *ALL_LINKS, began, commit)
         pairs = zip(raw[::2], raw[1::2], strict=True)
         await link_surroundings(room, found, into, math.inf)
-        await asyncio.to_thread(_remove_files, into, dropped)  # what was followed and is ignored now
+        # Left out is what was followed and is ignored now, and settings of checks that no commit has.
+        own_settings = filter(bears_on_checks, await list_ignored(room, found, "--directory"))
+        await asyncio.to_thread(_remove_files, into, [*dropped, *own_settings])
         return ChangeCopy(
             project=str(into / found.inside),
             environment=map_environment(dict(environment), found.top, into),

@@ -46,9 +46,10 @@ def test_code_is_not_taken_for_a_check(path: str) -> None:
 
 def test_a_list_that_a_check_file_names_bears_on_it_and_other_data_does_not(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(
-        "SKIPPED = open('quarantine.txt').read().split()\nfrom shop import total\n"
+        "SKIPPED = open('quarantine.txt').read().split()\nfrom shop import total\nPROGRAM = 'till'\n"
     )
-    changed = ["quarantine.txt", "prices.json", "shop.py", "tests/test_a.py"]
+    (tmp_path / "till").write_text("#!/usr/bin/env perl\n")
+    changed = ["quarantine.txt", "prices.json", "shop.py", "till", "tests/test_a.py"]
     assert choose_check_files(changed, tmp_path) == {"quarantine.txt", "tests/test_a.py"}
 
 
