@@ -97,8 +97,11 @@ class MergeLane:
             await self._ask_remote("push", "--quiet", self._remote, f":refs/heads/{branch}")
 
     async def fetch_branch(self, branch: str) -> None:
-        """Fetch the branch of a task that another machine pushed, under its own name."""
-        await self._fetch(branch, f"refs/heads/{branch}")
+        """Fetch the branch of a task that another machine pushed, under its own name, if it is there.
+
+        A pattern may match nothing, where git ends with DIED for the name of a branch that is gone.
+        """
+        await self._fetch(f"{branch}*", f"refs/heads/{branch}*")
 
     async def close(self) -> None:
         """Remove the lane's worktree and branch."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor
 
 PACKAGES: Final = "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
+EXPORTER: Final = "opentelemetry.exporter.otlp.proto.http"
 TOLD: Final = EventFilter(kinds=(event_kind(StopJudged), event_kind(WorkerRan)))
 PAGE: Final = 500
 """Events that are read at a time."""
@@ -136,7 +137,7 @@ async def export_log(events: EventLog, configuration: Configuration, incidents: 
     endpoint = configuration.load()[0].telemetry.endpoint
     if not endpoint:
         return
-    if importlib.util.find_spec("opentelemetry.exporter") is None:
+    if not _is_installed():
         how = add_package_command(PACKAGES)
         incidents.report(f"Supervisor: telemetry.endpoint is set, and OpenTelemetry is missing. Type: {how}")
         return
@@ -155,6 +156,13 @@ async def export_log(events: EventLog, configuration: Configuration, incidents: 
         told = await asyncio.shield(started)
         await asyncio.shield(asyncio.to_thread(_tell_new, told, events, after))
         await asyncio.shield(asyncio.to_thread(told.close))
+
+
+def _is_installed() -> bool:
+    try:
+        return importlib.util.find_spec(EXPORTER) is not None
+    except ModuleNotFoundError:  # of a package above it
+        return False
 
 
 def _tell_new(told: Telemetry, events: EventLog, after: int) -> int:

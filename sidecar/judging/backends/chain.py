@@ -10,6 +10,7 @@ Rules of this file:
 
 from __future__ import annotations
 
+import asyncio
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -96,5 +97,10 @@ class ChosenJudge:
         chosen = self.chosen(environment, settings)
         if not chosen.backend:
             return JudgeFailed(f"no judge model is configured ({chosen.why})")
-        async with call_slot(self._slots, chosen.backend, self._clock):
-            return await self._judges()[chosen.backend].ask(case, environment, settings)
+        try:
+            async with asyncio.timeout(settings.judge.seconds) as waiting:
+                async with call_slot(self._slots, chosen.backend, self._clock):
+                    waiting.reschedule(None)
+                    return await self._judges()[chosen.backend].ask(case, environment, settings)
+        except TimeoutError:
+            return JudgeFailed(f"all calls of {chosen.backend} that the team makes at once are taken")

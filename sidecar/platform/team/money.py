@@ -102,10 +102,13 @@ def share_refusal(state: Path, events: EventLog) -> str:
 
 
 def _reserve(team: Money, account: Account, key: str, own: float) -> float:
-    """Reserve what there is of a share; return how much that is."""
+    """Reserve what there is of a share; return how much that is.
+
+    Where another machine was quicker, what this one had is still reserved.
+    """
     most = account.most or 0.0
     amount = max(0.0, min(PART * most, most - account.used - account.reserved + own))
-    return amount if team.reserve(account.name, amount, key, SHARE_S) else 0.0
+    return amount if team.reserve(account.name, amount, key, SHARE_S) else own
 
 
 def _taken(account: Account) -> str:

@@ -281,7 +281,7 @@ class TeamPlayer:
             return policy.TaskEnd(state=TeamTaskState.MERGED)
         if task.branch:
             with suppress(OSError):  # without it the task begins anew
-                await crew.lane.fetch_branch(task.branch)
+                await self._reached(partial(crew.lane.fetch_branch, task.branch))
         before = policy.earlier_name(task, await self._merging.others(name))
         place = await self._merging.open(name)
         assigned = AssignedTask(

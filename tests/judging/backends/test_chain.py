@@ -43,6 +43,25 @@ async def within_opencode(judge: JudgeSettings, environment: Mapping[str, str]) 
     return await FakeOpenCode().told(choose())
 
 
+class Taken:
+    """Implements `CallSlots` without a free slot."""
+
+    def take(self, program: str, token: str) -> bool:
+        assert token
+        return program == ""
+
+    def free(self, program: str, token: str) -> None:
+        """Nothing is held."""
+
+
+async def test_a_judge_whose_calls_at_once_are_taken_is_waited_for_no_longer_than_one_may_take() -> None:
+    judge = ChosenJudge(lambda: {"openai": ScriptedJudge()}, Taken())
+    found = await judge.ask(CASE, {}, Settings(judge=JudgeSettings(backend="openai", seconds=0)))
+    assert isinstance(found, JudgeFailed)
+    assert "calls" in found.reason
+    assert "at once are taken" in found.reason
+
+
 class TestAuto:
     async def test_the_model_of_the_sessions_own_host_comes_first(self, tmp_path: Path) -> None:
         claude = FakeClaude(tmp_path / "claude")
