@@ -13,6 +13,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from sidecar.platform.slots import CALLER, Caller
 from support.bounds import bounded
 
 pytest_plugins = ["support.postgres"]
@@ -153,6 +154,12 @@ def home_is_a_fresh_folder(
         monkeypatch.setenv(name, str(home / folder))
         (home / folder).mkdir(mode=0o700, parents=True)
     return home
+
+
+@pytest.fixture(autouse=True)
+def nobody_asks_for_checks_as_an_earlier_test_did() -> None:
+    """A command that is typed in this process says for the rest of it who waits for checks."""
+    CALLER.set(Caller())
 
 
 @pytest.fixture(autouse=True)

@@ -23,10 +23,14 @@ from sidecar.platform.log_readings import DailySpending
 
 
 class Obstacle(Struct, frozen=True):
-    """Why no further agent is started. `way`: the options, each with its value, with which it goes on."""
+    """Why no further agent is started. `way`: the options, each with its value, with which it goes on.
+
+    `waits`: it passes without this user, because a team's machines share the limit.
+    """
 
     text: str
     way: tuple[tuple[str, str], ...]
+    waits: bool = False
 
 
 @dataclass
@@ -53,7 +57,7 @@ class Budget:
     def obstacle(self, at_work: int, settings: Settings) -> Obstacle | None:
         """Return the limit into which another agent does not fit beside those at work, None where it fits."""
         if refused := self.spending.today().refused:
-            return Obstacle(refused, ())
+            return Obstacle(refused, (), waits=True)
         at_work += self.others()
         for limit in self._limits(settings):
             likely, unknown = self._greatest.get(limit.unit, 0.0), at_work and not self._greatest

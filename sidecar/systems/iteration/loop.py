@@ -84,6 +84,7 @@ class AgentLoop:
         self._printed_after = ""
         self._access_tokens: set[str] = set()
         self._pausing = False
+        self._waits_for = ""
         self._at_work: dict[asyncio.Task[progress.RunFinished | None], _Iteration] = {}
         self._over: list[_Iteration] = []
         self._judging = asyncio.Lock()
@@ -199,7 +200,11 @@ class AgentLoop:
                 while ended is None and len(self._at_work) < max(1, self._asked.jobs):
                     at_work = sum(it.at_work for it in self._at_work.values())
                     if why := self._crew.budget.obstacle(at_work, self._crew.settings):
-                        ended = None if self._at_work else self._ended("exhausted", why.text)
+                        if why.waits and why.text != self._waits_for:
+                            self._waits_for = why.text
+                            self._crew.tell(progress.RunWarning(text=f"waits: {why.text}"))
+                        waits = self._at_work or why.waits
+                        ended = None if waits else self._ended("exhausted", why.text)
                         break
                     if (begun := await self._begin()) is None:
                         break

@@ -218,6 +218,9 @@ class TeamPlayer:
             note = f"{said}. Tasks that are left wait for this or another machine"
             return replace(run_ended("broken", note, asked), outcome=self._stops.stops)
         if why := crew.budget.obstacle(0, crew.settings):
+            if why.waits:
+                self._say(f"waits: {why.text}")
+                return None
             return run_ended("exhausted", why.text, asked, *why.way)
         tasks, names, paused = await self._shared(self._look)
         if policy.tasks_left(tasks):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Final
 
@@ -20,10 +21,12 @@ from sidecar.platform.limits import (
     describe_limit,
     known_limits,
 )
-from sidecar.work.progress import AgentEnded, IterationStarted
+from sidecar.platform.log_readings import DailySpending
+from sidecar.work.progress import AgentEnded, IterationStarted, RunWarning
 from support.cases import complete
 from support.fakes import Fakes
 from support.limits import LimitRoom
+from support.memory_stores import MemoryEventLog
 from support.run_scene import KEY, UNKEPT, Scene, made, worked
 
 HOUR: Final = 3600.0
@@ -143,3 +146,25 @@ def test_an_account_is_the_program_and_a_digest_of_its_credentials() -> None:
     assert "secret" not in name
     assert name == account_name("claude", {"ANTHROPIC_API_KEY": "sk-secret"})
     assert name != account_name("claude", {"ANTHROPIC_API_KEY": "sk-other"})
+
+
+async def test_a_run_waits_for_the_limit_that_its_team_shares_and_says_so_once() -> None:
+    fakes: Fakes = made(UNKEPT)
+    fakes.judge.script(complete("E1"))
+    refusals = 3 * ["the team's limit of 100 cents today is taken"]
+    scene = Scene(fakes, worked(fakes))
+    scene.budget.spending = DailySpending(
+        MemoryEventLog(), fakes.clock, refusal=lambda _: refusals.pop() if refusals else ""
+    )
+
+    async def time_passes() -> None:
+        while True:
+            fakes.clock.advance(10.0)
+            await asyncio.to_thread(int)
+
+    passing = asyncio.create_task(time_passes())
+    ended = await scene.play()
+    passing.cancel()
+    assert (ended.outcome, ended.iterations, refusals) == ("achieved", 1, [])
+    said = [one.text for one in scene.all(RunWarning) if "waits" in one.text]
+    assert said == ["waits: the team's limit of 100 cents today is taken"]
