@@ -7,8 +7,8 @@ from contextlib import closing
 import pytest
 from msgspec.structs import replace
 
+from sidecar.kernel.errors import BadInputError
 from sidecar.platform.team.database import team_statements
-from sidecar.platform.team.ports import TeamRefusedError
 from sidecar.platform.team.postgres import AGENT_ROLE, PERSON_ROLE, PostgresDatabase, TeamCheck
 from support.postgres import PostgresServer, run_sql
 
@@ -64,7 +64,7 @@ def test_a_login_is_of_the_role_that_it_was_made_for(postgres: PostgresServer, t
             assert (found.local, found.encrypted) == (True, False)
             assert found.server >= 150000
             assert abs(found.clock_offset) < 60
-        with pytest.raises(TeamRefusedError, match="already exists"):
+        with pytest.raises(BadInputError, match="is there already"):
             owner.make_login("check-agent", AGENT_ROLE, "other")
     kept = run_sql(
         postgres.url("postgres"), "SELECT rolpassword FROM pg_authid WHERE rolname = 'check-agent'"
