@@ -47,7 +47,10 @@ def current_limits(log: EventLog, now: float) -> tuple[str, ...]:
 
 
 class CallSlots(Protocol):
-    """How many calls of a program's model a team makes at once. Its methods block, and raise OSError."""
+    """How many calls of a program's model a team makes at once. Two methods block, and raise OSError."""
+
+    def limits(self, program: str) -> bool:
+        """Whether calls of this program are limited. Never raises."""
 
     def take(self, program: str, token: str) -> bool:
         """Take a slot, or renew the one of this token; False where all are taken."""
@@ -58,11 +61,11 @@ class CallSlots(Protocol):
 
 @asynccontextmanager
 async def call_slot(slots: CallSlots | None, program: str, clock: Clock) -> AsyncIterator[None]:
-    """Wait for a slot, and hold it while the block lasts; without `slots` nobody waits.
+    """Wait for a slot, and hold it while the block lasts; where calls are not limited nobody waits.
 
     Nobody waits for its release: whoever is cancelled meanwhile would lose what was done in the block.
     """
-    if slots is None:
+    if slots is None or not slots.limits(program):
         yield
         return
     import secrets  # noqa: PLC0415 - a sidecar that waits does without

@@ -121,8 +121,7 @@ def test_only_a_program_whose_calls_at_once_are_limited_asks_the_team(
     team.set_limit(Account(name="at-once/claude", most=1))
     renew_share(team, tmp_path, MACHINE, 0)
     slots = TeamSlots(tmp_path)
-    assert slots.take("opencode", "a")
-    slots.free("opencode", "a")
+    assert [slots.limits(program) for program in ("opencode", "claude")] == [False, True]
     assert not opened
     assert [slots.take("claude", token) for token in "aba"] == [True, False, True]
     slots.free("claude", "a")
@@ -135,6 +134,9 @@ class OneSlot:
     def __init__(self) -> None:
         self.holder = ""
         self.asked: list[str] = []
+
+    def limits(self, program: str) -> bool:
+        return program == "claude"
 
     def take(self, program: str, token: str) -> bool:
         assert program == "claude"

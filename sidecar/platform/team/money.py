@@ -124,6 +124,12 @@ class TeamSlots:
         """`state`: the user's state folder."""
         self._state, self._joined = state, JoinedTeam(state)
 
+    def limits(self, program: str) -> bool:
+        try:
+            return AT_ONCE + program in read_share(self._state).at_once
+        except OSError:
+            return False
+
     def take(self, program: str, token: str) -> bool:
         try:
             most = read_share(self._state).at_once.get(AT_ONCE + program)
@@ -135,10 +141,7 @@ class TeamSlots:
 
     def free(self, program: str, token: str) -> None:
         try:
-            if (
-                AT_ONCE + program in read_share(self._state).at_once
-                and (team := self._joined.find()) is not None
-            ):
+            if (team := self._joined.find()) is not None:
                 team.free_slot(program, token)
         except UNUSABLE as error:  # it runs out by itself
             log.warning("a slot of %s could not be given back: %s", program, error)

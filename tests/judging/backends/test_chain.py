@@ -46,6 +46,9 @@ async def within_opencode(judge: JudgeSettings, environment: Mapping[str, str]) 
 class Taken:
     """Implements `CallSlots` without a free slot."""
 
+    def limits(self, program: str) -> bool:
+        return bool(program)
+
     def take(self, program: str, token: str) -> bool:
         assert token
         return program == ""

@@ -125,6 +125,9 @@ class NotedSlots:
     def __init__(self, room: LimitRoom) -> None:
         self._room, self.taken = room, dict[str, float]()
 
+    def limits(self, program: str) -> bool:
+        return bool(program)
+
     def take(self, program: str, token: str) -> bool:
         self.taken.setdefault(f"{program} {token}", self._room.clock.now())
         return True
