@@ -24,7 +24,6 @@ from sidecar.platform.team.postgres import PostgresDatabase
 from sidecar.platform.team.store import TeamStore
 from sidecar.servers.page.readings import TEAM_SESSIONS_SHOWN
 from sidecar.servers.page.team_views import team_parts
-from sidecar.systems.supervision.policy.history import sum_day_figures
 from sidecar.systems.supervision.team import read_team, read_team_decisions
 
 RUNS: Final = 7
@@ -53,7 +52,7 @@ FILL: Final = """
 INSERT INTO supervisor.events
     (machine, sequence, person, received, at, host, session, project, system, kind, origin, data)
 SELECT 'm' || mod(n, {machines}), n, 'p' || mod(n, {machines}), s, s, 'claude-code',
-    md5((1 + mod(n, {sessions}))::text), '/work/p' || mod(n, {projects}), 'supervision',
+    md5((1 + mod(n, {sessions}))::text), '/srv/p' || mod(n, {projects}), 'supervision',
     (%(kinds)s::text[])[1 + mod(n, {kinds})], '', (%(data)s::bytea[])[1 + mod(n, {kinds})]
 FROM generate_series({first}, {last}) AS n,
     LATERAL (SELECT 1760000000 + n * ({days} * 86400.0 / {last}) AS s) AS at
@@ -62,14 +61,14 @@ SESSIONS: Final = """
 INSERT INTO supervisor.sessions
     (machine, host, session, person, project, began, changed, decided, detail, stops, sent_back, cents)
 SELECT 'm' || mod(n, {machines}), 'claude-code', md5(n::text), 'p' || mod(n, {machines}),
-    '/work/p' || mod(n, {projects}), 1760000000 + n, 1760000000 + n * 100, 'achieved', 'all pass', 20, 5, 30
+    '/srv/p' || mod(n, {projects}), 1760000000 + n, 1760000000 + n * 100, 'achieved', 'all pass', 20, 5, 30
 FROM generate_series(1, {sessions}) AS n ON CONFLICT DO NOTHING
 """
 FIGURES: Final = """
 INSERT INTO supervisor.figures (day, machine, person, project, host, stops, sent_back, achieved, judged,
     seconds, tokens, cents, unpriced)
 SELECT to_char(to_timestamp(1760000000) + d * interval '1 day', 'YYYY-MM-DD'), 'm' || m, 'p' || m,
-    '/work/p' || p, 'claude-code', 100, 30, 20, 5, 400, 250000, 120, 0
+    '/srv/p' || p, 'claude-code', 100, 30, 20, 5, 400, 250000, 120, 0
 FROM generate_series(0, {days} - 1) AS d, generate_series(0, {machines} - 1) AS m,
     generate_series(0, {projects} - 1) AS p
 ON CONFLICT DO NOTHING
@@ -144,7 +143,7 @@ def readings(team: TeamStore) -> dict[str, Callable[[], object]]:
         "page": lambda: page(0, ""),
         "page, sessions of a person": lambda: page(0, "p17"),
         "page, the last sessions": lambda: page(9_900, ""),
-        "figures of 30 days by person": lambda: sum_day_figures(team.figures(SINCE), "person"),
+        "figures of 30 days by person": lambda: team.figures(SINCE, "person"),
     }
 
 

@@ -18,7 +18,7 @@ from typing import Final
 import click
 import msgspec
 from msgspec import Raw, Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 from rich.text import Text
 
 from sidecar.cli.link import SESSION_OPTION
@@ -28,7 +28,7 @@ from sidecar.cli.status import cost_text
 from sidecar.cli.team_orders import joined_membership
 from sidecar.kernel.log import LoggedEvent
 from sidecar.kernel.session import short_session
-from sidecar.kernel.stop_history import DayFigures
+from sidecar.kernel.stop_history import StopFigures
 from sidecar.kernel.text import clean_line, escape_unprintable
 from sidecar.platform.client import SidecarClient
 from sidecar.platform.event_log import EventLogFile, lost_logs
@@ -36,6 +36,7 @@ from sidecar.platform.log_readings import DAY_S, StopHistory
 from sidecar.platform.paths import user_paths
 from sidecar.platform.ports import SystemClock
 from sidecar.platform.team.membership import open_team
+from sidecar.platform.team.store import FIGURES_BY
 from sidecar.servers.methods import EventsPage, EventsRequest
 from sidecar.systems.supervision.decisions import read_decisions, replay_decision, worker_spending
 from sidecar.systems.supervision.policy.decision_story import (
@@ -48,10 +49,8 @@ from sidecar.systems.supervision.policy.decision_story import (
 from sidecar.systems.supervision.policy.history import (
     GROUPINGS,
     Decision,
-    StopFigures,
     check_figures,
     stop_figures,
-    sum_day_figures,
 )
 from sidecar.systems.supervision.team import read_team_decisions
 
@@ -275,13 +274,11 @@ def _team_figures(
     session: str, by: str, days: int
 ) -> tuple[tuple[StopFigures, ...], tuple[StopFigures, ...]]:
     """Return the figures of all machines of the team, and their sum."""
-    if session or by not in (*DayFigures.__struct_fields__, "all"):
+    if session or by not in FIGURES_BY:
         raise click.UsageError("--team goes with --by day, project, host, machine, person or all")
     since = dt.datetime.fromtimestamp(time.time() - days * DAY_S, tz=dt.UTC).date().isoformat()
     with closing(open_team(joined_membership())) as team:
-        found, names = team.figures(since), {one.id: one.name for one in team.machines()}
-    named = [replace(one, machine=names.get(one.machine, one.machine)) for one in found]
-    return sum_day_figures(named, by), sum_day_figures(named, "all")
+        return team.figures(since, by), team.figures(since, "all")
 
 
 def _print_rows(rows: Sequence[Struct], form: str) -> None:

@@ -155,9 +155,12 @@ ON CONFLICT (day, machine, project, host) DO UPDATE SET person = excluded.person
     seconds = figures.seconds + excluded.seconds, tokens = figures.tokens + excluded.tokens,
     cents = figures.cents + excluded.cents, unpriced = figures.unpriced + excluded.unpriced
 
--- statement list_figures
-SELECT day, machine, person, project, host, stops, sent_back, achieved, judged, seconds, tokens, cents, unpriced
-FROM figures WHERE day >= %(since)s ORDER BY day, machine, project, host
+-- statement sum_figures
+SELECT {by} AS name, CAST(SUM(stops) AS BIGINT) AS stops, CAST(SUM(sent_back) AS BIGINT) AS sent_back,
+    CAST(SUM(achieved) AS BIGINT) AS achieved, CAST(SUM(judged) AS BIGINT) AS judged, SUM(seconds) AS seconds,
+    CAST(SUM(tokens) AS BIGINT) AS tokens, SUM(cents) AS cents, CAST(SUM(unpriced) AS BIGINT) AS unpriced
+FROM figures LEFT JOIN machines ON machines.id = figures.machine
+WHERE day >= %(since)s GROUP BY 1 ORDER BY MIN(day), 1
 
 -- statement read_events
 SELECT position, machine, person, sequence, at, host, session, project, system, kind, origin, data FROM events

@@ -26,8 +26,8 @@ class StopJudged(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="sto
 
     The other fields are what was found out on the way and what it cost. `gate_seconds` is how long each of
     `gates` took, 0 for one that was answered from memory. `flaky` names those that failed and passed on the
-    same files when they were run again. `stages`: each with the second of the stop at which it
-    ended. `trace`: the `traceparent` that the host handed on, "" for none.
+    same files when they were run again. `stages`: each with the second of the stop at which it ended.
+    `trace`: the `traceparent` that the host handed on, "" for none.
     """
 
     decided: str

@@ -164,19 +164,26 @@ class ChangedOutcome(Struct, frozen=True):
     after: EvaluatedStop
 
 
-class DayFigures(Struct, frozen=True, kw_only=True):
-    """What was decided about stops on one UTC day ("2026-11-22"); see StopFigures for the figures."""
+class StopFigures(Struct, frozen=True, kw_only=True):
+    """Figures of the stops of one day, project or host. `right`: a check was repaired or files changed after.
 
-    day: str
-    machine: str
-    person: str
-    project: str
-    host: str
+    `would_send_back` are those of shadow mode. Files change after these anyhow, so `would_be_right` counts
+    repaired checks alone.
+
+    `seconds` is how long judging took, `tokens` and `cents` what the judge cost, `unpriced` the stops whose
+    judge had no known price.
+    """
+
+    name: str
     stops: int
     sent_back: int
+    right: int = 0
+    nothing: int = 0
     achieved: int
     judged: int
     seconds: float
     tokens: int
     cents: float
     unpriced: int
+    would_send_back: int = 0
+    would_be_right: int = 0

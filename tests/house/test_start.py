@@ -32,13 +32,14 @@ LATER: Final = {
     ),
     "hosts": ("claude_code", "opencode"),
     "judging": ("case", "rules", "verdicts"),
-    "platform": ("apply", "http", "processes"),
+    "platform": ("apply", "http", "processes", "team"),
     "servers": ("mcp.session", "tools.toolbox"),
     "systems": ("governance.service", "supervision.stop_loop", "taskloop.service", "tdd.skills"),
     "workers": ("agents",),
 }
 NOT_OURS_LATER: Final = {
     *("_pytest", "anyio", "httpx2", "markdown_it", "mcp", "mcp_types", "pydantic", "starlette"),
+    *("opentelemetry", "psycopg"),
     *("tree_sitter", "uvicorn", "watchdog", "compileall", "difflib", "random", "shutil", "tempfile", "xml"),
 }
 

@@ -12,22 +12,19 @@ from sidecar.kernel.limits import ServiceLimit
 from sidecar.kernel.log import LoggedEvent, StopJudged
 from sidecar.kernel.session import SessionKey
 from sidecar.platform.team.membership import JoinedTeam
-from sidecar.platform.team.ports import Account, Machine, TeamTask, TeamTaskState
+from sidecar.platform.team.ports import Account, TeamTask, TeamTaskState
 from sidecar.platform.team.store import TeamStore
 from sidecar.servers.page.readings import TEAM_SESSIONS_SHOWN, PageReadings
 from sidecar.servers.page.team_views import team_parts
 from sidecar.systems.supervision.people import CommandLineService
 from sidecar.systems.supervision.team import read_team
 from support.fakes import Fakes
-from support.teams import TeamPlace, team_place
+from support.teams import TeamPlace, team_of_two
 
 
 @pytest.fixture
 def team(tmp_path: Path) -> Iterator[TeamPlace]:
-    with team_place(tmp_path / "team.sqlite3") as place:
-        for ident, person in (("m1", "ann"), ("m2", "<b>bob")):
-            about = Machine(id=ident, name=f"build-{ident}", person=person, fingerprint=ident, version="1")
-            place.member(ident, person).join(about)
+    with team_of_two(tmp_path / "team.sqlite3", "ann", "<b>bob") as place:
         yield place
 
 
@@ -39,7 +36,7 @@ def stops(team: TeamStore, number: int, decided: str = "achieved") -> None:
             system="supervision",
             position=one,
             session=SessionKey("claude-code", f"s{one}"),
-            project=f"/work/p{one}",
+            project=f"/srv/p{one}",
             data=StopJudged(decided=decided, detail="`pytest -q` passes"),
         )
         for one in range(1, number + 1)

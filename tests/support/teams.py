@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sidecar.platform.team.database import TeamDatabase
-from sidecar.platform.team.ports import Member
+from sidecar.platform.team.ports import Machine, Member
 from sidecar.platform.team.postgres import PostgresDatabase
 from sidecar.platform.team.store import TeamStore
 from support.team_sqlite import SqliteDatabase
@@ -50,6 +50,16 @@ def team_place(place: Path | str) -> Iterator[TeamPlace]:
         yield team
     finally:
         team.close()
+
+
+@contextmanager
+def team_of_two(place: Path, *people: str) -> Iterator[TeamPlace]:
+    """The machines m1 and m2, called build-m1 and build-m2, of these people."""
+    with team_place(place) as team:
+        for ident, person in zip(("m1", "m2"), people, strict=True):
+            about = Machine(id=ident, name=f"build-{ident}", person=person, fingerprint=ident, version="1")
+            team.member(ident, person).join(about)
+        yield team
 
 
 def at_once(number: int, work: Callable[[int], T]) -> list[T]:

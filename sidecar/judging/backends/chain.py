@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sidecar.judging.ports import ChosenBackend
 from sidecar.kernel.events import JudgeAnswered, JudgeFailed
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from sidecar.kernel.masking import SecretMask
     from sidecar.kernel.settings import Settings
     from sidecar.platform.limits import CallSlots
-    from sidecar.platform.ports import Clock
 
 
+PROGRAMS: Final = {"claude-cli": "claude"}
+"""The program of a backend, where its name is another one: its calls at once count with those of workers."""
 RULES = "rules"
 """The backend that asks no model."""
 
@@ -67,14 +68,12 @@ class ChosenJudge:
         self,
         judges: Callable[[], Mapping[str, Judge]],
         slots: CallSlots | None = None,
-        clock: Clock | None = None,
     ) -> None:
         """`judges` returns the judges by their name in the settings, in the order of `auto`.
 
         It is called at the first use.
         """
-        self._judges = cache(judges)
-        self._slots, self._clock = slots, clock or SystemClock()
+        self._judges, self._slots = cache(judges), slots
 
     def chosen(self, environment: Mapping[str, str], settings: Settings) -> ChosenBackend:
         """Return the backend that the settings name or the first available one, or why there is none."""
@@ -97,10 +96,13 @@ class ChosenJudge:
         chosen = self.chosen(environment, settings)
         if not chosen.backend:
             return JudgeFailed(f"no judge model is configured ({chosen.why})")
+        program = PROGRAMS.get(chosen.backend, chosen.backend)
         try:
             async with asyncio.timeout(settings.judge.seconds) as waiting:
-                async with call_slot(self._slots, chosen.backend, self._clock):
+                async with call_slot(self._slots, program, SystemClock()):
                     waiting.reschedule(None)
                     return await self._judges()[chosen.backend].ask(case, environment, settings)
         except TimeoutError:
-            return JudgeFailed(f"all calls of {chosen.backend} that the team makes at once are taken")
+            if not waiting.expired():
+                raise
+            return JudgeFailed(f"all calls of {program} that the team makes at once are taken")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
@@ -130,6 +131,7 @@ class JoinedTeam:
         self._state = state
         self._joined: Membership | None = None
         self._team: TeamStore | None = None
+        self._opening = threading.Lock()
 
     @property
     def is_there(self) -> bool:
@@ -138,12 +140,13 @@ class JoinedTeam:
 
     def find(self) -> TeamStore | None:
         """Return this machine's view of its team, None without one. Blocks; raises as `open_team`."""
-        if (joined := load_membership(self._state)) != self._joined:
-            if self._team is not None:
-                self._team.close()
-            self._team = open_team(joined) if joined else None
-            self._joined = joined
-        return self._team
+        with self._opening:
+            if (joined := load_membership(self._state)) != self._joined:
+                if self._team is not None:
+                    self._team.close()
+                self._team = open_team(joined) if joined else None
+                self._joined = joined
+            return self._team
 
 
 class TeamUrl(Struct, frozen=True, kw_only=True):

@@ -1,8 +1,7 @@
 """The team's PostgreSQL, by psycopg, which is imported here alone, and only where a team was joined.
 
-A connection is opened at its first use and again after it broke. To another machine it is encrypted,
-unless the URL says otherwise. Every wait has a bound: a network that
-swallows packets is found out after ANSWER_S.
+A connection is opened at its first use and again after it broke. To another machine it is encrypted, unless
+the URL says otherwise. Every wait has a bound: a network that swallows packets is found out after ANSWER_S.
 """
 
 from __future__ import annotations

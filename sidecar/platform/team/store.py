@@ -25,7 +25,7 @@ from sidecar.kernel.log import (
     find_decision,
 )
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.stop_history import CONTINUE_DECISION, DayFigures
+from sidecar.kernel.stop_history import CONTINUE_DECISION, StopFigures
 from sidecar.kernel.text import clean_line
 from sidecar.platform.event_log import pack_event_data, unpack_event_data
 from sidecar.platform.team.database import Connection, Row, TeamDatabase, fill, team_statements
@@ -51,6 +51,12 @@ DETAIL_LENGTH: Final = 300
 """Characters of a decision's reason in the list of sessions."""
 TRIMMED_AT_ONCE: Final = 5000
 """Sequence numbers of which old events are removed at a time: a statement has some seconds."""
+FIGURES_BY: Final = {
+    **{name: f"figures.{name}" for name in ("day", "project", "host", "person")},
+    "machine": "COALESCE(machines.name, figures.machine)",
+    "all": "'all'",
+}
+"""By what the figures of a team are summed up, and its expression."""
 LISTS: Final = ("checks", "needs")
 """Columns that hold a list as JSON."""
 
@@ -160,9 +166,18 @@ class TeamStore:
         like = f"%{search.lower()}%" if search else ""
         return self._found(TeamSession, "list_sessions", limit=limit, first=first, search=like)
 
-    def figures(self, since: str) -> tuple[DayFigures, ...]:
-        """What was decided from the UTC day `since` on ("2026-11-22"), summed up."""
-        return self._found(DayFigures, "list_figures", since=since)
+    def figures(self, since: str, by: str) -> tuple[StopFigures, ...]:
+        """What was decided from the UTC day `since` on ("2026-11-22"), summed up by one of FIGURES_BY.
+
+        What came afterwards is not known.
+        """
+        sql = fill(self._sql("sum_figures"), {"by": FIGURES_BY[by]})
+        with self.transaction():
+            rows = self._connection.rows(sql, {"since": since})
+        rounded = (
+            {**row, "seconds": round(row["seconds"], 2), "cents": round(row["cents"], 2)} for row in rows
+        )
+        return tuple(msgspec.convert(row, StopFigures) for row in rounded)
 
     def _events(
         self, statement: str, wanted: EventFilter, machine: str, **values: object

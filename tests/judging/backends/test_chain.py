@@ -47,7 +47,7 @@ class Taken:
     """Implements `CallSlots` without a free slot."""
 
     def limits(self, program: str) -> bool:
-        return bool(program)
+        return program == "claude"
 
     def take(self, program: str, token: str) -> bool:
         assert token
@@ -57,12 +57,18 @@ class Taken:
         """Nothing is held."""
 
 
-async def test_a_judge_whose_calls_at_once_are_taken_is_waited_for_no_longer_than_one_may_take() -> None:
-    judge = ChosenJudge(lambda: {"openai": ScriptedJudge()}, Taken())
-    found = await judge.ask(CASE, {}, Settings(judge=JudgeSettings(backend="openai", seconds=0)))
+class ClaudeAlone(ScriptedJudge):
+    def chosen(self, environment: Mapping[str, str], settings: Settings) -> ChosenBackend:  # noqa: ARG002 - the port's
+        return ChosenBackend("claude-cli", "it is there")
+
+
+async def test_a_judges_calls_count_with_its_programs_and_are_waited_for_no_longer_than_one_may_take() -> (
+    None
+):
+    judge = ChosenJudge(lambda: {"claude-cli": ClaudeAlone()}, Taken())
+    found = await judge.ask(CASE, {}, Settings(judge=JudgeSettings(backend="claude-cli", seconds=0)))
     assert isinstance(found, JudgeFailed)
-    assert "calls" in found.reason
-    assert "at once are taken" in found.reason
+    assert found.reason == "all calls of claude that the team makes at once are taken"
 
 
 class TestAuto:

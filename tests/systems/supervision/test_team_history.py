@@ -10,20 +10,16 @@ from msgspec.structs import replace
 
 from sidecar.kernel.log import JudgingPaid, LoggedEvent, RunIterationEnded, StopJudged
 from sidecar.kernel.session import SessionKey
-from sidecar.platform.team.ports import Machine
-from sidecar.systems.supervision.policy.history import StopFigures, sum_day_figures
+from sidecar.kernel.stop_history import StopFigures
 from sidecar.systems.supervision.team import read_team_decisions
-from support.teams import TeamPlace, team_place
+from support.teams import TeamPlace, team_of_two
 
 DAY = 86_400.0
 
 
 @pytest.fixture
 def team(tmp_path: Path) -> Iterator[TeamPlace]:
-    with team_place(tmp_path / "team.sqlite3") as place:
-        for ident, person in (("m1", "ann"), ("m2", "bob")):
-            about = Machine(id=ident, name=f"build-{ident}", person=person, fingerprint=ident, version="1")
-            place.member(ident, person).join(about)
+    with team_of_two(tmp_path / "team.sqlite3", "ann", "bob") as place:
         yield place
 
 
@@ -60,13 +56,13 @@ def test_the_figures_of_a_team_are_summed_by_any_field_and_count_an_event_once(t
         [*told, LoggedEvent(at=1.0, system="s", position=3, data=JudgingPaid(tokens=1, cents=1, calls=1))]
     )
     bob.append([stop(1, "b", "judged"), stop(2, "b", "subagent")])
-    days = ann.figures("1970-01-01")
-    assert [(one.name, one.stops, one.sent_back) for one in sum_day_figures(days, "day")] == [
+    since = "1970-01-01"
+    assert [(one.name, one.stops, one.sent_back) for one in ann.figures(since, "day")] == [
         ("1970-01-01", 2, 1),
         ("1970-01-02", 1, 0),
     ]
-    assert [(one.name, one.stops) for one in sum_day_figures(days, "person")] == [("ann", 2), ("bob", 1)]
-    assert sum_day_figures(days, "all") == (
+    assert [(one.name, one.stops) for one in ann.figures(since, "person")] == [("ann", 2), ("bob", 1)]
+    assert ann.figures(since, "all") == (
         StopFigures(
             name="all",
             stops=3,
@@ -79,7 +75,11 @@ def test_the_figures_of_a_team_are_summed_by_any_field_and_count_an_event_once(t
             unpriced=0,
         ),
     )
-    assert [one.day for one in ann.figures("1970-01-02")] == ["1970-01-02"]
+    assert [(one.name, one.stops) for one in ann.figures(since, "machine")] == [
+        ("build-m1", 2),
+        ("build-m2", 1),
+    ]
+    assert [one.name for one in ann.figures("1970-01-02", "day")] == ["1970-01-02"]
 
 
 def test_what_a_run_tells_of_a_stop_is_not_counted_as_one(team: TeamPlace) -> None:

@@ -13,7 +13,7 @@ from sidecar.kernel.effects import RestReason
 from sidecar.kernel.gate import Outcome
 from sidecar.kernel.log import StopJudged
 from sidecar.kernel.session import SessionKey
-from sidecar.kernel.stop_history import CONTINUE_DECISION, DayFigures
+from sidecar.kernel.stop_history import CONTINUE_DECISION, StopFigures
 from sidecar.kernel.text import counted
 
 DAY_S: Final = 86_400
@@ -100,31 +100,6 @@ def gate_outcomes(stop: StopJudged) -> Mapping[str, str]:
 # --- Figures ----------------------------------------------------------------------------------------------
 
 
-class StopFigures(Struct, frozen=True, kw_only=True):
-    """Figures of the stops of one day, project or host. `right`: REPAIRED or CHANGED; see FollowUp.
-
-    `would_send_back` are those of shadow mode. Files change after these anyhow, so `would_be_right` counts
-    REPAIRED alone.
-
-    `seconds` is how long judging took, `tokens` and `cents` what the judge cost, `unpriced` the stops whose
-    judge had no known price.
-    """
-
-    name: str
-    stops: int
-    sent_back: int
-    right: int = 0
-    nothing: int = 0
-    achieved: int
-    judged: int
-    seconds: float
-    tokens: int
-    cents: float
-    unpriced: int
-    would_send_back: int = 0
-    would_be_right: int = 0
-
-
 class CheckFigures(Struct, frozen=True, kw_only=True):
     """Figures of one check. `seconds` is the mean of its runs, without those answered from memory."""
 
@@ -194,18 +169,6 @@ def describe_shadow(decisions: Sequence[Decision], now: float) -> str:
     would = f"{counted(found.stops, 'stop')} in {counted(max(days, 1), 'day')}, {found.would_send_back}"
     right = f"{found.would_be_right} of them shown to be right: a check that failed passed later"
     return f"Supervisor: shadow mode: {would} would have been sent back, {right}. {TO_END_SHADOW}"
-
-
-def sum_day_figures(days: Iterable[DayFigures], by: str) -> tuple[StopFigures, ...]:
-    """Sum up the figures of a team's days by a field, or by "all"; of what came afterwards they have none."""
-    groups: dict[str, list[DayFigures]] = {}
-    for one in days:
-        groups.setdefault(getattr(one, by, by), []).append(one)
-    fields = [name for name in StopFigures.__struct_fields__ if name in DayFigures.__struct_fields__]
-    return tuple(
-        StopFigures(name=name, **{key: round(sum(getattr(one, key) for one in found), 2) for key in fields})
-        for name, found in groups.items()
-    )
 
 
 def gate_runs(stop: StopJudged) -> Iterable[tuple[str, str, float]]:
